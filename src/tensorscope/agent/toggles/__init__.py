@@ -1,0 +1,1 @@
+"""One file for each optimisation that can be switched in place."""

@@ -1,0 +1,1 @@
+"""`with tensorscope.watch(model, optimizer):` for those who edit their program."""

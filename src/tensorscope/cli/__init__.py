@@ -1,0 +1,1 @@
+"""The `tensorscope` command: one module a verb."""

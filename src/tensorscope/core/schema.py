@@ -1,0 +1,143 @@
+"""What each kind of frame holds. This page is the contract between agent, store and views.
+
+Conventions
+-----------
+* ``*_ns`` are nanoseconds of the target's CLOCK_MONOTONIC (``time.perf_counter_ns()``), absolute.
+* ``*_bytes`` are bytes, ``*_elems`` elements; ``u4`` columns marked *string* are string ids, and
+  string 0 is always ``""``. The sender sends a ``strings`` frame before an id is first used.
+* ``device`` is -1 for the CPU, otherwise the CUDA index.
+* A *step* is one training iteration, numbered from 0 since the agent started.
+
+Unknown kinds and columns are kept and ignored, never an error.
+
+Streams (rows are appended to one table per kind): see `STREAM_COLUMNS`.
+
+Records (kept whole, one per frame): see `RECORD_COLUMNS`; columns of one record may have
+different lengths. Their meta:
+
+``hello``      protocol, agent_version, pid, argv (list), script, python, torch, devices (list of
+               {name, kind, total_bytes}), rank, world_size, host, origin_ns (clock at start),
+               origin_unix_ns, level, recorder ("native" | "python" | "none"), recorder_note,
+               capabilities (list of command names)
+``strings``    first (id of the first), values (list of str)
+``notice``     severity ("info" | "warning" | "error"), code, text
+``heartbeat``  steps, outbox_bytes, dropped_frames, dropped_events, agent_cpu_ns
+``toggle``     name, on, params, variant; sent when it took effect, step = first step it rules
+``graph``      loss (float or null), root_names (list), compiled (bool), truncated (bool)
+``tensors``    -
+``ops``        complete (bool)
+``baseline``   reason ("start" | "resync"): every block alive at clock_ns, per device; alloc events
+               that follow build on it
+``values``     id, ok, error, tensor, dtype (torch name), shape (list), axes ([row, col] or [col] or
+               []), start ([r, c]), complete (bool); column ``data`` f8 of shape (rows, cols)
+``reply``      id, ok, error (str or null), step (at which it took effect), result (any JSON)
+``bye``        reason
+``command``    (window to agent) id, name, args
+"""
+
+from __future__ import annotations
+
+PHASES = ("other", "forward", "backward", "optimizer")
+CATEGORIES = (
+    "parameter", "gradient", "optimizer_state", "buffer", "input", "activation", "temporary", "unknown",
+)  # fmt: skip
+"""Memory categories in their fixed order; `category` columns hold the index. *activation*: made in
+forward and alive when backward starts; *temporary*: everything else that died within its step."""
+ROLES = ("parameter", "gradient", "optimizer_state", "buffer", "input", "activation", "saved", "named")
+"""What a row of ``tensors`` is; `role` columns hold the index."""
+LEVELS = ("pulse", "scope", "deep")
+COMMANDS = ("level", "deep", "toggles", "toggle", "values", "detach")
+
+STREAM_COLUMNS: dict[str, dict[str, str]] = {
+    "step": {
+        "step": "i4",
+        "t0_ns": "i8",  # end of the step before
+        "t1_ns": "i8",  # step boundary: the optimizer's post hook that closed it
+        "forward_ns": "i8",  # wall time in each phase; other = t1 - t0 - the three
+        "backward_ns": "i8",
+        "optimizer_ns": "i8",
+        "loss": "f8",  # NaN where no scalar root was seen
+        "grad_norm": "f8",  # NaN unless asked for
+        "backwards": "i4",  # calls of the autograd engine (accumulation: > 1)
+        "optimizer_steps": "i4",
+        "live_bytes": "i8",  # allocator bytes at t1, all devices; -1 where not recorded
+        "peak_bytes": "i8",  # highest live_bytes within the step; -1 where not recorded
+        "rss_bytes": "i8",  # process bytes at t1
+        "agent_ns": "i8",  # what the agent itself cost the training thread in this step
+        "level": "u1",  # index into LEVELS
+        "variant": "u4",  # string: active toggles, "" for the plain program
+    },
+    "phase": {"step": "i4", "phase": "u1", "t0_ns": "i8", "t1_ns": "i8"},
+    "module": {
+        "step": "i4",
+        "module": "u4",  # string: dotted path; "" is the root
+        "call": "i4",  # how many times this module had been called in this step
+        "depth": "i4",
+        "t0_ns": "i8",
+        "t1_ns": "i8",
+    },
+    "alloc": {
+        "t_ns": "i8",
+        "address": "u8",
+        "delta_bytes": "i8",  # > 0 allocation, < 0 free
+        "total_bytes": "i8",  # live total of this device after the event, baseline included
+        "step": "i4",
+        "phase": "u1",
+        "category": "u1",  # of the block, the same at its allocation and its free
+        "device": "i2",
+        "module": "u4",  # string: innermost module running
+    },
+}
+
+RECORD_COLUMNS: dict[str, dict[str, str]] = {
+    "baseline": {"address": "u8", "size_bytes": "i8", "category": "u1", "device": "i2", "name": "u4"},
+    "graph": {
+        # one entry per grad_fn node, roots first
+        "node_name": "u4",  # string: "AddmmBackward0"
+        "node_seq": "i8",  # autograd sequence number; -1 for AccumulateGrad
+        "node_module": "u4",  # string: module path that made it; "" outside any module
+        "node_call": "i4",
+        "node_param": "u4",  # string: parameter name for AccumulateGrad, else ""
+        "node_shape": "u4",  # string: "[8, 128]" of the gradient it receives
+        "node_dtype": "u4",  # string: "float32"
+        "node_saved_bytes": "i8",  # bytes of storages first saved by this node (no storage twice)
+        "node_source": "u4",  # string: "train.py:41", "" if unknown
+        "node_backward_ns": "i8",  # -1 if not timed
+        "edge_from": "i4",  # consumer node (nearer the loss)
+        "edge_to": "i4",  # next function
+        "saved_node": "i4",  # one entry per saved tensor
+        "saved_name": "u4",  # string: "self", "weight"
+        "saved_shape": "u4",  # string
+        "saved_dtype": "u4",  # string
+        "saved_bytes": "i8",
+        "saved_storage": "u8",  # storage address
+    },
+    "tensors": {
+        "name": "u4",  # string: "blocks.0.attn.qkv.weight", "….grad", "optimizer.exp_avg[…]"
+        "role": "u1",
+        "dtype": "u4",  # string: "float32"
+        "device": "i2",
+        "itemsize_bytes": "u1",
+        "ndim": "u1",
+        "sizes_elems": "i8",  # all sizes one after the other, sum(ndim) entries
+        "strides_elems": "i8",
+        "offset_elems": "i8",
+        "storage": "u8",  # storage address, 0 if it has none
+        "storage_bytes": "i8",
+        "requires_grad": "u1",
+        "is_leaf": "u1",
+        "grad_fn": "u4",  # string
+        "version": "i4",
+        "module": "u4",  # string
+        "node": "i4",  # index into the same step's graph record, -1
+    },
+    "ops": {
+        "op": "u4",  # string: "aten.addmm.default"
+        "t_ns": "i8",
+        "phase": "u1",
+        "module": "u4",  # string
+        "source": "u4",  # string: "model.py:88"
+        "out_bytes": "i8",
+    },
+    "values": {"data": "f8"},
+}

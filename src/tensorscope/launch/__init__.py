@@ -1,0 +1,1 @@
+"""Find, start and stop target processes."""

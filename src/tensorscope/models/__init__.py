@@ -1,0 +1,1 @@
+"""Session store and view state: Qt-free, torch-free, tested without a window."""

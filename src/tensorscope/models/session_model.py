@@ -1,0 +1,148 @@
+"""One open session, live or from a file: its data, where the person stands in it, and what they selected."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+from psygnal import Signal
+
+from tensorscope.core.errors import DataError
+from tensorscope.core.wire import Frame
+from tensorscope.models.selection import NOTHING, Selection
+from tensorscope.models.session_store import SessionStore
+
+
+class FrameSource(Protocol):
+    """A live connection (`transport.link.Link`) as this model needs it."""
+
+    @property
+    def state(self) -> str:
+        """``connecting``, ``open``, ``closed`` (said goodbye) or ``lost``."""
+
+    @property
+    def problem(self) -> str:
+        """Why it is lost, for a person; empty otherwise."""
+
+    def poll(self) -> Frame | None:
+        """Return the next frame, or None at once if there is none."""
+
+    def send(self, frame: Frame) -> None:
+        """Queue a frame for the target; never blocks."""
+
+
+class SessionModel:
+    """State shared by all views of one session. GUI thread only; Qt-free.
+
+    The step slider is `current_step`; while `follow` is set it moves with the newest step.
+    `paused` stops taking in frames (they wait, bounded, in the link), not the target.
+    """
+
+    data_changed = Signal()
+    step_changed = Signal(int)
+    selection_changed = Signal(object)
+    state_changed = Signal()
+    reply_received = Signal(object)  # meta of a ``reply`` frame
+    toggle_changed = Signal(object)  # meta of a ``toggle`` frame
+
+    def __init__(self, title: str = "", source: FrameSource | None = None) -> None:
+        self.title = title
+        self.store = SessionStore()
+        self.source = source
+        self.selection = NOTHING
+        self.follow = True
+        self.paused = False
+        self.problems: list[str] = []
+        """What went wrong with the data, oldest first, for the person."""
+        self._current_step = -1
+        self._next_command_id = 1
+        self._last_state = self.state
+
+    @property
+    def state(self) -> str:
+        """``file``, ``paused``, or the state of the source."""
+        if self.source is None:
+            return "file"
+        if self.paused and self.source.state == "open":
+            return "paused"
+        return self.source.state
+
+    @property
+    def current_step(self) -> int:
+        """The step all views show; -1 before the first step."""
+        return self._current_step
+
+    @property
+    def last_step(self) -> int:
+        """The newest complete step; -1 before the first."""
+        steps = self.store.tables["step"]["step"]
+        return int(steps[-1]) if len(steps) else -1
+
+    def select(self, selection: Selection) -> None:
+        """Select one thing in every view."""
+        if selection != self.selection:
+            self.selection = selection
+            self.selection_changed.emit(selection)
+
+    def go_to_step(self, step: int, follow: bool = False) -> None:
+        """Show `step` in every view; `follow` keeps moving with the live stream."""
+        self.follow = follow
+        if step != self._current_step:
+            self._current_step = step
+            self.step_changed.emit(step)
+
+    def set_paused(self, paused: bool) -> None:
+        """Stop or resume taking in frames of a live stream."""
+        self.paused = paused
+        self._note_state()
+
+    def send(self, name: str, **args: Any) -> int:
+        """Send a command to the target and return its id; the ``reply`` carries the same id.
+
+        Returns -1 when there is no live target.
+        """
+        if self.source is None or self.source.state != "open":
+            return -1
+        command_id, self._next_command_id = self._next_command_id, self._next_command_id + 1
+        self.source.send(Frame("command", meta={"id": command_id, "name": name, "args": args}))
+        return command_id
+
+    def pump(self, budget_ms: float = 8.0) -> bool:
+        """Take in waiting frames for at most about `budget_ms`; return whether any came."""
+        if self.source is None or self.paused:
+            self._note_state()
+            return False
+        deadline = time.perf_counter() + budget_ms / 1000
+        taken = 0
+        while (frame := self.source.poll()) is not None:
+            self.ingest(frame)
+            taken += 1
+            if time.perf_counter() > deadline:
+                break
+        if taken:
+            self.after_ingest()
+        self._note_state()
+        return taken > 0
+
+    def ingest(self, frame: Frame) -> None:
+        """Take in one frame; bad data is noted in `problems`, never raised."""
+        try:
+            self.store.ingest(frame)
+        except DataError as error:
+            self.problems.append(f"A {frame.kind!r} frame of step {frame.step} was left out: {error}.")
+            return
+        if frame.kind == "reply":
+            self.reply_received.emit(frame.meta)
+        elif frame.kind == "toggle":
+            self.toggle_changed.emit(frame.meta)
+
+    def after_ingest(self) -> None:
+        """Tell the views about what `ingest` took in."""
+        if self.follow:
+            self.go_to_step(self.last_step, follow=True)
+        self.data_changed.emit()
+
+    def _note_state(self) -> None:
+        if self.state != self._last_state:
+            self._last_state = self.state
+            self.state_changed.emit()

@@ -1,0 +1,1 @@
+"""Sockets and session files: how frames reach the window and the disk."""

@@ -1,0 +1,1 @@
+"""One folder per view, and the items they share."""
