@@ -1,0 +1,63 @@
+"""What every capture and toggle knows of the present moment, and how it speaks."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tensorscope.core.wire import ARRAY_CODES, Column, Frame
+
+if TYPE_CHECKING:
+    from tensorscope.agent.interner import Interner
+    from tensorscope.agent.program import Program
+
+
+class Context:
+    """Where the training thread is. Written by the hooks in the training thread only.
+
+    Attributes
+    ----------
+    step
+        Step now running.
+    phase
+        Index into `schema.PHASES`.
+    module
+        String id of the innermost module whose forward is running, 0 outside any.
+    scope
+        ``module << 8 | phase`` in a C cell that the native allocator recorder reads at every event.
+    emit
+        Queues a frame; any thread; never blocks, may drop (and count).
+    """
+
+    def __init__(self, interner: Interner, program: Program, emit: Callable[[Frame], None]) -> None:
+        self.interner = interner
+        self.program = program
+        self.emit = emit
+        self.step = 0
+        self.phase = 0
+        self.module = 0
+        self.variant = 0
+        self.scope = ctypes.c_uint64(0)
+
+    def enter(self, phase: int, module: int) -> None:
+        """Say which phase and module run from now on."""
+        self.phase, self.module = phase, module
+        self.scope.value = module << 8 | phase
+
+    def string(self, text: str) -> int:
+        """Return the string id of `text`."""
+        return self.interner.id(text)
+
+    def notice(self, severity: str, code: str, text: str) -> None:
+        """Tell the person something, in the window's notices and log."""
+        meta = {"severity": severity, "code": code, "text": text}
+        self.emit(Frame("notice", self.step, meta=meta))
+
+
+def column(dtype: str, values: Any) -> Column:
+    """Return a one-dimensional column of `values` (an ``array.array``, a list, or any iterable)."""
+    import array
+
+    data = values if isinstance(values, array.array) else array.array(ARRAY_CODES[dtype], values)
+    return Column(dtype, (len(data),), data.tobytes())
