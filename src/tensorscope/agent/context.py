@@ -28,7 +28,13 @@ class Context:
         ``module << 8 | phase`` in a C cell that the native allocator recorder reads at every event.
     emit
         Queues a frame; any thread; never blocks, may drop (and count).
+    memory_totals
+        Set while allocations are recorded: returns (live, peak) allocator bytes of all devices at the
+        end of, and highest within, the step that the allocator capture has ended last. It must
+        therefore end its step before whoever asks; (-1, -1) where that step was not recorded.
     """
+
+    memory_totals: Callable[[], tuple[int, int]] | None = None
 
     def __init__(self, interner: Interner, program: Program, emit: Callable[[Frame], None]) -> None:
         self.interner = interner
