@@ -1,0 +1,197 @@
+"""The recorder that needs no compiler: a dispatch mode sees new storages, weak references their end."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import time
+import weakref
+from typing import Any
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+from tensorscope.agent.capture.labels import Labels, device_index, storage_of
+from tensorscope.agent.capture.ledger import Ledger, Rows
+
+_MAX_EVENTS = 1 << 17
+_BLIND = (
+    "It sees the tensors that operators return, not what they allocate and free inside (workspaces), "
+    "and makes each operator a little slower."
+)
+_COMPILED = (
+    "Memory is not recorded: this program uses torch.compile, and without its native recorder TensorScope "
+    "would have to make compiled code run uncompiled. Install g++ and start again."
+)
+
+
+class PythonRecorder:
+    """Keeps events as the native recorder does, so that the ledger plays them at the step's end."""
+
+    def __init__(self, scope: ctypes.c_uint64, inferred: int, problem: str = "") -> None:
+        self._scope = scope
+        self._ledger = Ledger()
+        self._ledger.inferred = inferred
+        self._problem = problem
+        self._mode: _StorageMode | None = None
+        self._events: list[tuple[int, int, int, int, int]] = []
+        self._known: dict[int, tuple[Any, int, int]] = {}
+        """By StorageImpl: weak reference, address, bytes (0: older than the recording, not counted)."""
+
+    @property
+    def kind(self) -> str:
+        """``python``, or ``none`` where it must not run."""
+        return "none" if uses_compile() else "python"
+
+    @property
+    def note(self) -> str:
+        """Why this recorder runs and what it cannot see."""
+        if uses_compile():
+            return _COMPILED
+        return f"The Python memory recorder runs. {self._problem} {_BLIND}".replace("  ", " ")
+
+    @property
+    def lost_rows(self) -> int:
+        """Rows that were never emitted because there were too many."""
+        return self._ledger.lost_rows
+
+    def push(self) -> bool:
+        """See this thread's operators from now on; False where compiled code would suffer."""
+        if self._mode is None and not uses_compile():
+            self._mode = _StorageMode(self)
+            self._mode.__enter__()
+        return self._mode is not None
+
+    def pop(self) -> bool:
+        """See no more."""
+        if self._mode is not None:
+            self._mode.__exit__(None, None, None)
+            self._mode = None
+        return True
+
+    def is_pushed(self) -> bool:
+        """Return whether operators are seen."""
+        return self._mode is not None
+
+    def enable(self, on: bool) -> None:
+        """Nothing to do: what is not pushed sees nothing."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+        self.pop()
+        self._known.clear()
+        self._events.clear()
+
+    def reset(self, labels: Labels) -> None:
+        """Start the ledger anew with the storages of `labels`."""
+        self._events.clear()
+        self._known.clear()
+        self._ledger.reset(labels)
+
+    def mark_input(self, address: int) -> None:
+        """An argument of the root module lies in the block at `address` now."""
+        self._append(address, 0, 0)
+
+    def mark_backward(self) -> None:
+        """The autograd engine begins to run."""
+        self._append(0, 0, 0)
+
+    def finish_step(self, labels: Labels) -> Rows | None:
+        """End the step; return its rows, or None if some were lost."""
+        self._play()
+        return self._ledger.finish_step(labels)
+
+    def list_blocks(self, labels: Labels) -> Rows:
+        """Return every live block, categories looked at again by `labels`."""
+        return self._ledger.list_blocks(labels)
+
+    def totals(self) -> tuple[int, int]:
+        """Return live bytes, and the peak of the step that ended last."""
+        return self._ledger.totals()
+
+    def out_of_memory(self) -> tuple[int, int, int]:
+        """Return nothing: failed allocations are not seen here."""
+        return 0, 0, -1
+
+    def see_old(self, tensor: torch.Tensor) -> None:
+        """Note that `tensor` exists already: its storage is no allocation of this operator."""
+        storage = storage_of(tensor)
+        if storage is not None and storage._cdata not in self._known:
+            self._remember(storage, storage.data_ptr(), 0, device_index(tensor))
+
+    def see_result(self, tensor: torch.Tensor) -> None:
+        """Record the storage of `tensor` if it is new, or has grown or shrunk."""
+        storage = storage_of(tensor)
+        if storage is None:
+            return
+        address, size, device = storage.data_ptr(), storage.nbytes(), device_index(tensor)
+        known = self._known.get(storage._cdata)
+        if known is not None:
+            _, old_address, old_size = known
+            if not old_size or (old_address, old_size) == (address, size):
+                return
+            self._append(old_address, -old_size, device)
+        if size and address:
+            self._append(address, size, device)
+            self._remember(storage, address, size, device)
+
+    def _remember(self, storage: Any, address: int, size: int, device: int) -> None:
+        key = storage._cdata
+
+        def ended(reference: Any) -> None:
+            known = self._known.get(key)
+            if known is not None and known[0] is reference:
+                del self._known[key]
+                if size:
+                    self._append(address, -size, device)
+
+        self._known[key] = (weakref.ref(storage, ended), address, size)
+
+    def _append(self, address: int, delta_bytes: int, device: int) -> None:
+        self._events.append((time.perf_counter_ns(), address, delta_bytes, device, self._scope.value))
+
+    def fold_if_full(self) -> None:
+        """Play events early where a step has very many. Never called from a finaliser."""
+        if len(self._events) >= _MAX_EVENTS:
+            self._play()
+
+    def _play(self) -> None:
+        events, self._events = self._events, []
+        for t_ns, address, delta_bytes, device, scope in events:
+            if delta_bytes:
+                self._ledger.report(t_ns, address, delta_bytes, device, scope)
+            elif address:
+                self._ledger.mark_input(address)
+            else:
+                self._ledger.mark_backward()
+
+
+class _StorageMode(TorchDispatchMode):  # type: ignore[misc]
+    """Shows each operator's arguments and results to the recorder."""
+
+    def __init__(self, recorder: PythonRecorder) -> None:
+        super().__init__()
+        self._recorder = recorder
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if types:
+            return NotImplemented  # tensors that dispatch themselves; their inner operators come by here
+        kwargs = kwargs or {}
+        recorder = self._recorder
+        for leaf in tree_leaves((args, kwargs)):
+            if isinstance(leaf, torch.Tensor):
+                recorder.see_old(leaf)
+        result = func(*args, **kwargs)
+        for leaf in tree_leaves(result):
+            if isinstance(leaf, torch.Tensor):
+                recorder.see_result(leaf)
+        recorder.fold_if_full()
+        return result
+
+
+def uses_compile() -> bool:
+    """Return whether this program has made something with torch.compile."""
+    eval_frame = sys.modules.get("torch._dynamo.eval_frame")
+    backends = getattr(eval_frame, "cached_backends", {})
+    return any(backend is not None for backend in backends.values())
