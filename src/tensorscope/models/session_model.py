@@ -96,15 +96,15 @@ class SessionModel:
         self.paused = paused
         self._note_state()
 
-    def send(self, name: str, **args: Any) -> int:
-        """Send a command to the target and return its id; the ``reply`` carries the same id.
+    def send(self, command: str, /, **args: Any) -> int:
+        """Send `command` with `args` to the target and return its id; the ``reply`` carries the same id.
 
         Returns -1 when there is no live target.
         """
         if self.source is None or self.source.state != "open":
             return -1
         command_id, self._next_command_id = self._next_command_id, self._next_command_id + 1
-        self.source.send(Frame("command", meta={"id": command_id, "name": name, "args": args}))
+        self.source.send(Frame("command", meta={"id": command_id, "name": command, "args": args}))
         return command_id
 
     def pump(self, budget_ms: float = 8.0) -> bool:

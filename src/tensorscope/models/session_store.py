@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.core.errors import DataError
@@ -29,7 +28,7 @@ class Record:
     step: int
     clock_ns: int
     meta: Mapping[str, Any]
-    columns: Mapping[str, NDArray[np.generic]]
+    columns: Mapping[str, NDArray[Any]]
     rows: Mapping[str, int]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,9 +33,14 @@ class Table:
     def __len__(self) -> int:
         return self._length
 
-    def __getitem__(self, name: str) -> NDArray[np.generic]:
+    def __getitem__(self, name: str) -> NDArray[Any]:
         """Return the filled part of a column; borrowed, valid until the next append."""
         return self._arrays[name][: self._length]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return tuple(self._arrays)
 
     def append(self, columns: Mapping[str, Column]) -> None:
         """Append equal-length one-dimensional columns; columns we do not know are ignored.

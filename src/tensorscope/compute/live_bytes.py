@@ -1,0 +1,149 @@
+"""Live bytes of every memory category over time, as one step function that grows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tensorscope.compute.growing_array import GrowingArray
+from tensorscope.compute.pyramid import Pyramid
+from tensorscope.core.schema import CATEGORIES
+
+UNKNOWN = CATEGORIES.index("unknown")
+BASELINE = -1
+
+Longs = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """What a window looks like at pixel resolution, one entry a column.
+
+    Attributes
+    ----------
+    high_point, low_point
+        Point at which the total is largest and smallest within the column, the value it carries
+        in from the left included; -1 where nothing is known.
+    """
+
+    high_point: Longs
+    low_point: Longs
+
+
+class LiveBytes:
+    """Points (time, live bytes by category), one an event and one a baseline.
+
+    A category keeps only the points at which it changed, so a point costs about 40 bytes however
+    many categories there are, and the sum over the categories is the total at every point, in
+    integers. Times never go back: events of other threads that arrive late take the time of the
+    event before them.
+    """
+
+    def __init__(self) -> None:
+        self._times = GrowingArray(np.int64)
+        self._rows = GrowingArray(np.int64)
+        self._total = Pyramid(np.int64)
+        self._points = [GrowingArray(np.int64) for _ in CATEGORIES]
+        self._bytes = [GrowingArray(np.int64) for _ in CATEGORIES]
+        self._now = np.zeros(len(CATEGORIES), np.int64)
+        self.gaps_ns: list[tuple[int, int]] = []
+        """Spans of which nothing is known: from the last event before a baseline to the baseline."""
+
+    def __len__(self) -> int:
+        return len(self._times)
+
+    @property
+    def times_ns(self) -> Longs:
+        """Time of every point; borrowed."""
+        return self._times.view
+
+    @property
+    def rows(self) -> Longs:
+        """Row of the ``alloc`` table behind every point, `BASELINE` for a baseline; borrowed."""
+        return self._rows.view
+
+    @property
+    def total_bytes(self) -> Longs:
+        """Sum of all categories at every point; borrowed."""
+        return self._total.values
+
+    @property
+    def now_bytes(self) -> Longs:
+        """Live bytes of each category after the last point; a copy."""
+        return self._now.copy()
+
+    @property
+    def points_touched(self) -> int:
+        """How much of the total has been read so far; tests bound it."""
+        return self._total.rows_touched
+
+    def start(self, t_ns: int, category_bytes: Longs) -> None:
+        """Begin anew from a baseline: what lies between it and the event before is unknown."""
+        last = int(self._times.view[-1]) if len(self) else t_ns
+        if t_ns > last:
+            self.gaps_ns.append((last, t_ns))
+        point = np.array([len(self)])
+        for category, size in enumerate(category_bytes):
+            self._points[category].append(point)
+            self._bytes[category].append(np.array([size]))
+        self._now = category_bytes.astype(np.int64)
+        self._append_points(np.array([t_ns]), np.array([BASELINE]), np.array([category_bytes.sum()]))
+
+    def append(self, t_ns: Longs, delta_bytes: Longs, category: NDArray[np.integer], rows: Longs) -> None:
+        """Append events; `rows` are their rows in the ``alloc`` table."""
+        if not len(t_ns):
+            return
+        known = np.where(category < len(CATEGORIES), category, UNKNOWN)
+        first = len(self)
+        total = int(self._now.sum()) + np.cumsum(delta_bytes)
+        for index in np.unique(known):
+            mine = np.flatnonzero(known == index)
+            live = self._now[index] + np.cumsum(delta_bytes[mine])
+            self._points[index].append(first + mine)
+            self._bytes[index].append(live)
+            self._now[index] = live[-1]
+        self._append_points(t_ns, rows, total)
+
+    def _append_points(self, t_ns: Longs, rows: Longs, total: Longs) -> None:
+        floor = self._times.view[-1] if len(self) else t_ns[0]
+        self._times.append(np.maximum(np.maximum.accumulate(t_ns), floor))
+        self._rows.append(rows)
+        self._total.append(total)
+
+    def category_bytes(self, points: Longs) -> Longs:
+        """Return (n_points, n_categories) live bytes; zeros for point -1."""
+        found = np.zeros((len(points), len(CATEGORIES)), np.int64)
+        for category in range(len(CATEGORIES)):
+            at = np.searchsorted(self._points[category].view, points, side="right") - 1
+            known = at >= 0
+            found[known, category] = self._bytes[category].view[at[known]]
+        return found
+
+    def category_points(self, category: int) -> Longs:
+        """Return the points at which a category changed; borrowed."""
+        return self._points[category].view
+
+    def point_at(self, t_ns: int) -> int:
+        """Return the last point at or before `t_ns`, -1 before the first."""
+        return int(np.searchsorted(self.times_ns, t_ns, side="right")) - 1
+
+    def columns(self, edges_ns: Longs) -> Columns:
+        """Return the extremes of the total in each [edge, next edge).
+
+        A stack drawn of the categories at `high_point` is as high as the total's true maximum
+        within the column, and its parts are what was alive at that very event.
+        """
+        after = np.searchsorted(self.times_ns, edges_ns, side="left")
+        start = np.maximum(after[:-1] - 1, 0)
+        low, high = self._total.extremes(start, after[1:])
+        unknown = self._unknown(edges_ns)
+        return Columns(np.where(unknown, -1, high), np.where(unknown, -1, low))
+
+    def _unknown(self, edges_ns: Longs) -> NDArray[np.bool_]:
+        """Return which columns lie wholly within a gap."""
+        inside = np.zeros(len(edges_ns) - 1, bool)
+        for start, stop in self.gaps_ns:
+            inside |= (edges_ns[:-1] > start) & (edges_ns[1:] <= stop)
+        return inside
