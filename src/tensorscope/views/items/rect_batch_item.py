@@ -57,6 +57,11 @@ class RectBatchItem(pg.GraphicsObject):
         rows = np.flatnonzero(inside)
         return int(rows[-1]) if len(rows) else -1
 
+    def class_at(self, x: float, y: float) -> int:
+        """Return the class of `row_at`, -1 if there is no rectangle."""
+        row = self.row_at(x, y)
+        return int(self._class_ids[row]) if row >= 0 else -1
+
     def boundingRect(self) -> QRectF:
         """Return the bounds of all rectangles."""
         return self._bounds

@@ -1,0 +1,54 @@
+"""The colours a chart needs, for the palette a widget has now."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from PySide6.QtGui import QBrush, QColor, QPalette
+from PySide6.QtWidgets import QWidget
+
+OKABE_ITO = ("#0072B2", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#009E73", "#E69F00", "#999999")
+PHASE = ("#999999", "#56B4E9", "#E69F00", "#CC79A7")
+
+
+@dataclass(frozen=True)
+class ChartTheme:
+    """Colours of one theme; categories, phases and variants by their index."""
+
+    background: QColor
+    text: QColor
+    muted: QColor
+    grid: QColor
+    accent: QColor
+    warning: QColor
+    categories: tuple[QColor, ...]
+    phases: tuple[QColor, ...]
+
+    def phase_tints(self) -> list[QBrush]:
+        """Return the phases faint enough to lie behind everything."""
+        return [QBrush(with_alpha(colour, 26)) for colour in self.phases]
+
+    def on(self, colour: QColor) -> QColor:
+        """Return black or white, whichever reads better on `colour`."""
+        return QColor("#000000") if perceived_brightness(colour) > 140 else QColor("#ffffff")
+
+
+def perceived_brightness(colour: QColor) -> float:
+    """Return 0 (black) to 255 (white)."""
+    return 0.299 * colour.red() + 0.587 * colour.green() + 0.114 * colour.blue()
+
+
+def with_alpha(colour: QColor, alpha: int) -> QColor:
+    """Return `colour` with `alpha` of 255."""
+    return QColor(colour.red(), colour.green(), colour.blue(), alpha)
+
+
+def chart_theme(widget: QWidget) -> ChartTheme:
+    """Return the colours for the palette of `widget`."""
+    palette = widget.palette()
+    base, text = palette.color(QPalette.ColorRole.Base), palette.color(QPalette.ColorRole.Text)
+    return ChartTheme(
+        background=base, text=text, muted=with_alpha(text, 150), grid=with_alpha(text, 70),
+        accent=palette.color(QPalette.ColorRole.Highlight), warning=QColor("#D55E00"),
+        categories=tuple(QColor(c) for c in OKABE_ITO), phases=tuple(QColor(c) for c in PHASE),
+    )  # fmt: skip

@@ -1,0 +1,1 @@
+"""Live bytes over time, by category."""
