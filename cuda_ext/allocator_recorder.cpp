@@ -31,11 +31,11 @@
 namespace {
 
 constexpr uint8_t kInput = 4, kActivation = 5, kTemporary = 6, kUnknown = 7;  // schema.CATEGORIES
-constexpr uint8_t kForward = 1;                                               // schema.PHASES
+constexpr uint8_t kOther = 0, kForward = 1;                                   // schema.PHASES
 constexpr int kDevices = 65;                                                  // the CPU and 64 others
 constexpr int64_t kNoRow = -1;
 
-enum class Kind : uint8_t { kMemory, kInput, kBackward };
+enum class Kind : uint8_t { kMemory, kForward, kInput, kBackward };
 
 struct Event {
   int64_t t_ns;
@@ -52,10 +52,11 @@ struct Block {
   uint64_t named_step = 0;  // last step at whose end a named tensor lay in it
   int16_t device = -1;
   uint8_t category = kUnknown;
-  uint8_t phase = 0;
-  bool fresh = false;    // allocated in this step, category still open
-  bool input = false;    // an argument of the root module reached it
-  bool saved = false;    // made in forward and alive when a backward began
+  bool fresh = false;         // allocated in this step, category still open
+  bool inside = false;        // made in the forward phase
+  bool for_backward = false;  // made in it, or between it and the backward that follows
+  bool input = false;         // an argument of the root module reached it
+  bool saved = false;         // for_backward, and alive when a backward began
   bool assumed = false;  // only its tensor is known: neither allocation nor free is reported
 };
 
@@ -144,7 +145,7 @@ class Recorder final : public c10::MemoryReportingInfoBase {
     blocks_.clear(), fresh_.clear(), assumed_.clear(), events_.clear(), rows_.clear();
     live_.fill(0);
     live_total_ = peak_ = lost_rows_ = 0;
-    lost_step_ = false;
+    lost_step_ = in_forward_ = false;
     step_ += 1;
     for (int64_t i = 0; i < labels.count; ++i) {
       const bool owned = is_owned(reinterpret_cast<const c10::StorageImpl*>(storages[i]));
@@ -154,6 +155,7 @@ class Recorder final : public c10::MemoryReportingInfoBase {
   }
 
   // Ends a step. Returns its rows, or -1 if some were lost and a new baseline must be sent instead.
+  // A negative count says that the names are not known this time: only totals are asked for.
   int64_t finish_step(const Labels& labels, uint32_t inferred) {
     std::lock_guard<std::mutex> guard(mutex_);
     rows_.clear();
@@ -161,7 +163,7 @@ class Recorder final : public c10::MemoryReportingInfoBase {
     play();
     for (int64_t i = 0; i < labels.count; ++i) name(labels, i);
     settle();
-    infer_frees();
+    if (labels.count >= 0) infer_frees();
     step_peak_ = peak_;
     peak_ = live_total_;
     step_ += 1;
@@ -233,6 +235,7 @@ class Recorder final : public c10::MemoryReportingInfoBase {
     for (const Event& event : events_) {
       switch (event.kind) {
         case Kind::kMemory: event.delta_bytes > 0 ? allocated(event) : freed(event); break;
+        case Kind::kForward: in_forward_ = true; break;
         case Kind::kInput: mark_input(event.address); break;
         case Kind::kBackward: mark_saved(); break;
       }
@@ -248,8 +251,10 @@ class Recorder final : public c10::MemoryReportingInfoBase {
     Block block;
     block.size_bytes = event.delta_bytes;
     block.device = event.device;
-    block.phase = static_cast<uint8_t>(event.scope);
     block.fresh = true;
+    const uint8_t phase = static_cast<uint8_t>(event.scope);
+    block.inside = phase == kForward;
+    block.for_backward = block.inside || (phase == kOther && in_forward_);
     block.row = rows_.size();
     emit(event.t_ns, event.address, block, event.delta_bytes, event.scope);
     blocks_.emplace(event.address, block);
@@ -295,14 +300,15 @@ class Recorder final : public c10::MemoryReportingInfoBase {
 
   void mark_input(uint64_t address) {
     const auto found = blocks_.find(address);
-    if (found != blocks_.end() && found->second.phase != kForward) found->second.input = true;
+    if (found != blocks_.end() && !found->second.inside) found->second.input = true;
   }
 
   void mark_saved() {
     for (const uint64_t address : fresh_) {
       const auto found = blocks_.find(address);
-      if (found != blocks_.end() && found->second.phase == kForward) found->second.saved = true;
+      if (found != blocks_.end() && found->second.for_backward) found->second.saved = true;
     }
+    in_forward_ = false;
   }
 
   void adopt(const Labels& labels, int64_t i, bool assumed) {
@@ -310,7 +316,6 @@ class Recorder final : public c10::MemoryReportingInfoBase {
     block.size_bytes = labels.size_bytes[i];
     block.device = labels.device[i];
     block.category = labels.category[i];
-    block.named_step = step_;
     block.assumed = assumed;
     if (!blocks_.emplace(labels.address[i], block).second) return;
     if (assumed) assumed_.push_back(labels.address[i]);
@@ -350,9 +355,10 @@ class Recorder final : public c10::MemoryReportingInfoBase {
       const auto found = blocks_.find(address);
       if (found == blocks_.end() || !found->second.fresh) continue;
       Block& block = found->second;
-      decide(block, block.input ? kInput : block.phase == kForward ? kActivation : kUnknown);
+      decide(block, block.input ? kInput : block.inside || block.saved ? kActivation : kUnknown);
     }
     fresh_.clear();
+    in_forward_ = false;
   }
 
   void infer_frees() {
@@ -386,6 +392,7 @@ class Recorder final : public c10::MemoryReportingInfoBase {
   uint64_t step_ = 1;
   uint32_t inferred_ = 0;
   bool lost_step_ = false;
+  bool in_forward_ = false;  // a root module was called, and no backward has begun since
 };
 
 using Handle = std::shared_ptr<Recorder>;
@@ -478,6 +485,8 @@ void tsr_reset(void* self, int64_t count, const uint64_t* address, const int64_t
 void tsr_mark_input(void* self, uint64_t address) {
   (*static_cast<Handle*>(self))->append(address, 0, 0, Kind::kInput);
 }
+
+void tsr_mark_forward(void* self) { (*static_cast<Handle*>(self))->append(0, 0, 0, Kind::kForward); }
 
 void tsr_mark_backward(void* self) { (*static_cast<Handle*>(self))->append(0, 0, 0, Kind::kBackward); }
 

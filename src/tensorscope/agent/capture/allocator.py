@@ -124,13 +124,15 @@ class AllocatorCapture(Capture):
         if self.recorder is None or not self._recording:
             return
         self._report_out_of_memory()
+        if not self._rows:
+            self.recorder.finish_step(None)
+            return
         labels = self._labels()
         rows = self.recorder.finish_step(labels)
         if rows is None:
             self._report_lost_rows()
-            if self._rows:
-                self._emit_baseline("resync", labels)
-        elif self._rows and rows["t_ns"]:
+            self._emit_baseline("resync", labels)
+        elif rows["t_ns"]:
             self._emit_rows(step, rows)
 
     def before_forward(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -138,6 +140,7 @@ class AllocatorCapture(Capture):
         if self.recorder is None or not self._recording:
             return
         self._visit_thread()
+        self.recorder.mark_forward()
         for tensor in _tensors((args, kwargs)):
             storage = storage_of(tensor)
             if storage is not None:

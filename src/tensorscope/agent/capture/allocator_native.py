@@ -25,6 +25,7 @@ _SIGNATURES: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "tsr_is_pushed": (_INT, (_PTR,)),
     "tsr_enable": (None, (_PTR, _INT)),
     "tsr_reset": (None, (_PTR, *_LABELS, _PTR)),
+    "tsr_mark_forward": (None, (_PTR,)),
     "tsr_mark_input": (None, (_PTR, _U64)),
     "tsr_mark_backward": (None, (_PTR,)),
     "tsr_report": (None, (_PTR, _U64, _I64, ctypes.c_int16)),
@@ -57,6 +58,7 @@ class NativeRecorder:
             function.restype, function.argtypes = result, arguments
         self._scope = scope  # native code reads this cell until tsr_destroy
         self._inferred = inferred
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(scope))  # also while the interpreter comes down
         self._totals = (ctypes.c_int64 * 6)()
         self._self = self._lib.tsr_create(ctypes.addressof(scope), capacity)
 
@@ -80,6 +82,7 @@ class NativeRecorder:
         """Let go of everything; the recorder cannot be used after this."""
         self._lib.tsr_pop(self._self)
         self._lib.tsr_destroy(self._self)
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(self._scope))
 
     def reset(self, labels: Labels) -> None:
         """Start the ledger anew with the storages of `labels`; pushed in this thread."""
@@ -89,6 +92,10 @@ class NativeRecorder:
         """Take in an event as if torch had reported it (tests only)."""
         self._lib.tsr_report(self._self, address, delta_bytes, device)
 
+    def mark_forward(self) -> None:
+        """A root module is called."""
+        self._lib.tsr_mark_forward(self._self)
+
     def mark_input(self, address: int) -> None:
         """An argument of the root module lies in the block at `address` now."""
         self._lib.tsr_mark_input(self._self, address)
@@ -97,8 +104,8 @@ class NativeRecorder:
         """The autograd engine begins to run."""
         self._lib.tsr_mark_backward(self._self)
 
-    def finish_step(self, labels: Labels) -> Rows | None:
-        """End the step; return its rows, or None if some were lost."""
+    def finish_step(self, labels: Labels | None) -> Rows | None:
+        """End the step; return its rows, or None if some were lost. No labels: only totals matter."""
         count = self._lib.tsr_finish_step(self._self, *_pointers(labels), self._inferred)
         if count < 0:
             return None
@@ -137,7 +144,9 @@ class NativeRecorder:
         return column
 
 
-def _pointers(labels: Labels) -> tuple[int, int, int, int, int]:
+def _pointers(labels: Labels | None) -> tuple[int, int, int, int, int]:
+    if labels is None:
+        return -1, 0, 0, 0, 0
     columns = (labels.addresses, labels.sizes, labels.categories, labels.devices)
     a, b, c, d = (_address(column) for column in columns)
     return len(labels), a, b, c, d

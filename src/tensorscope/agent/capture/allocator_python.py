@@ -16,6 +16,7 @@ from tensorscope.agent.capture.labels import Labels, device_index, storage_of
 from tensorscope.agent.capture.ledger import Ledger, Rows
 
 _MAX_EVENTS = 1 << 17
+_MEMORY, _MARK_FORWARD, _MARK_INPUT, _MARK_BACKWARD = range(4)
 _BLIND = (
     "It sees the tensors that operators return, not what they allocate and free inside (workspaces), "
     "and makes each operator a little slower."
@@ -35,7 +36,7 @@ class PythonRecorder:
         self._ledger.inferred = inferred
         self._problem = problem
         self._mode: _StorageMode | None = None
-        self._events: list[tuple[int, int, int, int, int]] = []
+        self._events: list[tuple[int, int, int, int, int, int]] = []
         self._known: dict[int, tuple[Any, int, int]] = {}
         """By StorageImpl: weak reference, address, bytes (0: older than the recording, not counted)."""
 
@@ -89,16 +90,20 @@ class PythonRecorder:
         self._known.clear()
         self._ledger.reset(labels)
 
+    def mark_forward(self) -> None:
+        """A root module is called."""
+        self._append(0, 0, 0, _MARK_FORWARD)
+
     def mark_input(self, address: int) -> None:
         """An argument of the root module lies in the block at `address` now."""
-        self._append(address, 0, 0)
+        self._append(address, 0, 0, _MARK_INPUT)
 
     def mark_backward(self) -> None:
         """The autograd engine begins to run."""
-        self._append(0, 0, 0)
+        self._append(0, 0, 0, _MARK_BACKWARD)
 
-    def finish_step(self, labels: Labels) -> Rows | None:
-        """End the step; return its rows, or None if some were lost."""
+    def finish_step(self, labels: Labels | None) -> Rows | None:
+        """End the step; return its rows, or None if some were lost. No labels: only totals matter."""
         self._play()
         return self._ledger.finish_step(labels)
 
@@ -148,8 +153,8 @@ class PythonRecorder:
 
         self._known[key] = (weakref.ref(storage, ended), address, size)
 
-    def _append(self, address: int, delta_bytes: int, device: int) -> None:
-        self._events.append((time.perf_counter_ns(), address, delta_bytes, device, self._scope.value))
+    def _append(self, address: int, delta_bytes: int, device: int, kind: int = _MEMORY) -> None:
+        self._events.append((time.perf_counter_ns(), address, delta_bytes, device, self._scope.value, kind))
 
     def fold_if_full(self) -> None:
         """Play events early where a step has very many. Never called from a finaliser."""
@@ -158,13 +163,16 @@ class PythonRecorder:
 
     def _play(self) -> None:
         events, self._events = self._events, []
-        for t_ns, address, delta_bytes, device, scope in events:
-            if delta_bytes:
-                self._ledger.report(t_ns, address, delta_bytes, device, scope)
-            elif address:
-                self._ledger.mark_input(address)
+        ledger = self._ledger
+        for t_ns, address, delta_bytes, device, scope, kind in events:
+            if kind == _MEMORY:
+                ledger.report(t_ns, address, delta_bytes, device, scope)
+            elif kind == _MARK_FORWARD:
+                ledger.mark_forward()
+            elif kind == _MARK_INPUT:
+                ledger.mark_input(address)
             else:
-                self._ledger.mark_backward()
+                ledger.mark_backward()
 
 
 class _StorageMode(TorchDispatchMode):  # type: ignore[misc]
@@ -175,8 +183,8 @@ class _StorageMode(TorchDispatchMode):  # type: ignore[misc]
         self._recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if types:
-            return NotImplemented  # tensors that dispatch themselves; their inner operators come by here
+        if any(kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ for kind in types):
+            return NotImplemented  # such a tensor dispatches itself; its inner operators come by here
         kwargs = kwargs or {}
         recorder = self._recorder
         for leaf in tree_leaves((args, kwargs)):

@@ -4,8 +4,9 @@ One category a lifetime, the same at its allocation and its free. The first rule
 
 1. A tensor named by the program lies in the block at the end of the step: *parameter*, *gradient*,
    *optimizer_state* or *buffer*, as it is named.
-2. An argument of the root module reached it, and it was not made in forward: *input*.
-3. Made in forward and alive when a backward began: *activation*.
+2. An argument of the root module reached it, and it was not made inside a forward: *input*.
+3. Made in forward, or after it and before the backward that follows (the loss), and alive when that
+   backward began: *activation*.
 4. Died within its step: *temporary*.
 5. Alive at the end of its step: *activation* if made in forward, else *unknown*.
 
@@ -31,7 +32,7 @@ from tensorscope.core.wire import ARRAY_CODES
 
 _INPUT, _ACTIVATION = CATEGORIES.index("input"), CATEGORIES.index("activation")
 _TEMPORARY, _UNKNOWN = CATEGORIES.index("temporary"), CATEGORIES.index("unknown")
-_FORWARD = PHASES.index("forward")
+_OTHER, _FORWARD = PHASES.index("other"), PHASES.index("forward")
 ROW_COLUMNS = {
     "t_ns": "i8", "address": "u8", "delta_bytes": "i8", "total_bytes": "i8", "phase": "u1",
     "category": "u1", "device": "i2", "module": "u4",
@@ -45,26 +46,17 @@ class Block:
     """A live allocation."""
 
     __slots__ = (
-        "assumed",
-        "category",
-        "device",
-        "fresh",
-        "input",
-        "named_step",
-        "phase",
-        "row",
-        "saved",
-        "size",
-    )
+        "assumed", "category", "device", "for_backward", "fresh", "input", "inside", "named_step", "row",
+        "saved", "size",
+    )  # fmt: skip
 
-    def __init__(self, size: int, device: int, category: int, named_step: int = 0) -> None:
+    def __init__(self, size: int, device: int, category: int) -> None:
         self.size = size
         self.device = device
         self.category = category
-        self.named_step = named_step
-        self.phase = 0
+        self.named_step = -1
         self.row = -1
-        self.fresh = self.input = self.saved = self.assumed = False
+        self.fresh = self.inside = self.for_backward = self.input = self.saved = self.assumed = False
 
 
 class Ledger:
@@ -84,14 +76,14 @@ class Ledger:
         self._live: dict[int, int] = {}
         self._total = self._peak = self._step_peak = 0
         self._rows: Rows = {name: array(ARRAY_CODES[dtype]) for name, dtype in ROW_COLUMNS.items()}
-        self._lost = False
+        self._lost = self._in_forward = False
 
     def reset(self, labels: Labels, reported: bool = False) -> None:
         """Start anew with the blocks of `labels`; `reported`: their frees will be reported."""
         self._clear()
         self._step += 1
         for address, size, category, device in _each(labels):
-            block = Block(size, device, category, self._step)
+            block = Block(size, device, category)
             block.assumed = not reported
             self._blocks[address] = block
             if block.assumed:
@@ -110,32 +102,44 @@ class Ledger:
         if block is not None:
             self._end(address, block, t_ns, self.inferred << 8 | scope & 0xFF)
         block = Block(delta_bytes, device, _UNKNOWN)
-        block.phase, block.fresh = scope & 0xFF, True
+        phase = scope & 0xFF
+        block.fresh, block.inside = True, phase == _FORWARD
+        block.for_backward = block.inside or (phase == _OTHER and self._in_forward)
         self._emit(t_ns, address, block, delta_bytes, scope)
         block.row = len(self._rows["t_ns"]) - 1
         self._blocks[address] = block
         self._fresh.append(address)
 
+    def mark_forward(self) -> None:
+        """A root module is called."""
+        self._in_forward = True
+
     def mark_input(self, address: int) -> None:
         """An argument of the root module lies in the block at `address` now."""
         block = self._blocks.get(address)
-        if block is not None and block.phase != _FORWARD:
+        if block is not None and not block.inside:
             block.input = True
 
     def mark_backward(self) -> None:
         """The autograd engine begins to run."""
         for address in self._fresh:
             block = self._blocks.get(address)
-            if block is not None and block.phase == _FORWARD:
+            if block is not None and block.for_backward:
                 block.saved = True
+        self._in_forward = False
 
-    def finish_step(self, labels: Labels) -> Rows | None:
-        """End the step; return its rows, or None if some were lost."""
+    def finish_step(self, labels: Labels | None) -> Rows | None:
+        """End the step; return its rows, or None if some were lost.
+
+        Without `labels` the names are not known this time: only totals are asked for.
+        """
         now = time.perf_counter_ns()
-        for address, size, category, device in _each(labels):
-            self._name(now, address, size, category, device)
+        if labels is not None:
+            for address, size, category, device in _each(labels):
+                self._name(now, address, size, category, device)
         self._settle()
-        self._infer_frees(now)
+        if labels is not None:
+            self._infer_frees(now)
         self._step_peak, self._peak = self._peak, self._total
         self._step += 1
         rows, lost = self._rows, self._lost
@@ -178,9 +182,10 @@ class Ledger:
         for address in self._fresh:
             block = self._blocks.get(address)
             if block is not None and block.fresh:
-                made = _ACTIVATION if block.phase == _FORWARD else _UNKNOWN
+                made = _ACTIVATION if block.inside or block.saved else _UNKNOWN
                 self._decide(block, _INPUT if block.input else made)
         self._fresh.clear()
+        self._in_forward = False
 
     def _infer_frees(self, now: int) -> None:
         kept = []
