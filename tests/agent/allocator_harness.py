@@ -92,7 +92,10 @@ class Harness:
     def train_step(self, make_input: Callable[[], torch.Tensor]) -> None:
         assert self.optimizer is not None
         self.optimizer.zero_grad()
-        loss = self.forward(make_input()).square().mean()
+        self.train_step_on(make_input())
+
+    def train_step_on(self, batch: torch.Tensor) -> None:
+        loss = self.forward(batch).square().mean()
         self.backward(loss)
         del loss
         self.optimize()
@@ -173,7 +176,3 @@ def values(frame: Frame, name: str) -> list[int]:
     column = frame.columns[name]
     codes = {"i8": "q", "u8": "Q", "i4": "i", "u4": "I", "u1": "B", "i2": "h"}
     return memoryview(bytes(column.data)).cast(codes[column.dtype]).tolist()
-
-
-def mlp() -> nn.Module:
-    return nn.Sequential(nn.Linear(32, 64), nn.ReLU(), nn.Linear(64, 64), nn.GELU(), nn.Linear(64, 8))

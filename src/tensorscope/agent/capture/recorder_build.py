@@ -103,6 +103,8 @@ class RecorderBuild:
             self.library = self._build()
         except RecorderUnavailableError as error:
             self.problem = str(error)
+        except Exception as error:  # noqa: BLE001 - in a thread of ours: whatever it is, there is a fallback
+            self.problem = f"The native recorder could not be built: {error!r}"
 
 
 def _source() -> Path:
