@@ -18,7 +18,7 @@ Longs = NDArray[np.int64]
 
 WARM_UP_STEPS = 2
 """Steps left out after each switch, and at the start: the first ones pay for caches and compilation."""
-MAX_ROWS = 200_000
+MAX_ROWS = 50_000
 MAX_CHART_POINTS = 4_000
 DEEP = LEVELS.index("deep")
 
@@ -58,6 +58,14 @@ class VariantRow:
 
 
 @dataclass(frozen=True, eq=False)
+class Block:
+    """Neighbouring steps of one variant: their rows that count."""
+
+    variant: int
+    rows: Longs
+
+
+@dataclass(frozen=True, eq=False)
 class LabSnapshot:
     """A frozen comparison. `truncated`: only the newest `MAX_ROWS` steps were looked at."""
 
@@ -66,15 +74,8 @@ class LabSnapshot:
     chart_ms: Floats
     chart_variant: Longs
     chart_used: NDArray[np.bool_]
+    chart_top_ms: float
     truncated: bool
-
-
-@dataclass(frozen=True)
-class Block:
-    """Neighbouring steps of one variant: their rows that count."""
-
-    variant: int
-    rows: Longs
 
 
 FASTER, SLOWER, SAME, FEW = "faster", "slower", "same", "few"
@@ -88,22 +89,21 @@ def resolve(store: SessionStore, intent: LabIntent) -> LabSnapshot:
     ms = (data["t1_ns"] - data["t0_ns"]) / 1e6
     used, warm = _used(data, intent.warm_up)
     blocks = _blocks(data["variant"], used)
-    variants = _in_order(data["variant"])
+    variants = _in_order(blocks)
     rows = tuple(_row(store, variant, data, ms, used, warm, blocks) for variant in variants)
     every = np.arange(len(ms))[:: max(1, -(-len(ms) // MAX_CHART_POINTS))]
     class_of = {variant: index for index, variant in enumerate(variants)}
     classes = np.array([class_of[int(v)] for v in data["variant"][every]], np.int64)
     return LabSnapshot(
         rows, data["step"][every].astype(np.int64), ms[every], classes, used[every],
+        chart_top_ms=4 * percentile(ms[used] if used.any() else ms, 95),
         truncated=begin > 0 and begin == len(table) - MAX_ROWS,
     )  # fmt: skip
 
 
-def _in_order(variants: NDArray[Any]) -> list[int]:
+def _in_order(blocks: list[Block]) -> list[int]:
     """Return the variants with plain (string 0) first, then as they first appeared."""
-    found, first = np.unique(variants, return_index=True)
-    order = [int(v) for v in found[np.argsort(first)]]
-    return sorted(order, key=lambda variant: variant != 0)
+    return sorted(dict.fromkeys(block.variant for block in blocks), key=lambda variant: variant != 0)
 
 
 def _used(data: dict[str, NDArray[Any]], warm_up: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

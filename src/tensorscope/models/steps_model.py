@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,16 +22,16 @@ Longs = NDArray[np.int64]
 DEEP = LEVELS.index("deep")
 SAMPLE_ROWS = 50_000
 """Percentiles of more steps than this are taken from evenly spaced ones, and said to be."""
-MAX_MARKS = 200
+MAX_SPANS = 200
 PHASE_COLUMNS = ("forward_ns", "backward_ns", "optimizer_ns")
 
 
 @dataclass(frozen=True)
 class StepsIntent:
-    """What the person wants to see: a window of step numbers (None: all) at a resolution."""
+    """What the person wants to see: an explicit window of the axis, else the last `steps` (0: all)."""
 
-    first: float | None = None
-    last: float | None = None
+    window: tuple[float, float] | None = None
+    steps: int = 0
     columns: int = 1000
 
 
@@ -53,10 +54,11 @@ class StepDetails:
 
 
 @dataclass(frozen=True)
-class Mark:
-    """The program became another variant at `step` ("" is the plain program)."""
+class VariantSpan:
+    """Neighbouring steps `first` to `last` of one variant ("" is the plain program)."""
 
-    step: int
+    first: int
+    last: int
     variant: str
 
 
@@ -88,10 +90,11 @@ class StepsSnapshot:
     peak_bytes: Floats
     rss_x: Floats
     rss_bytes: Floats
-    marks: tuple[Mark, ...] = ()
+    spans: tuple[VariantSpan, ...] = ()
     deep_x: Floats = field(default_factory=lambda: np.empty(0))
     median_ms: float = math.nan
     p95_ms: float = math.nan
+    max_ms: float = math.nan
     sampled: bool = False
     agent_share: float = math.nan
 
@@ -147,8 +150,8 @@ class StepsModel:
         steps = self.column("step")
         if not len(steps):
             return _empty()
-        first = steps[0] - 0.5 if intent.first is None else intent.first
-        last = steps[-1] + 0.5 if intent.last is None else intent.last
+        start = steps[-intent.steps] if 0 < intent.steps < len(steps) else steps[0]
+        first, last = intent.window or (float(start) - 0.5, float(steps[-1]) + 0.5)
         begin, end = np.searchsorted(steps, [first, last])
         edges = self._edges(first, last, int(begin), int(end), max(intent.columns, 1))
         bars = self._bars(edges)
@@ -163,8 +166,10 @@ class StepsModel:
             loss_missing_x=steps[self._missing_loss(edges)].astype(float),
             peak_x=steps[peak_rows].astype(float), peak_bytes=peak,
             rss_x=steps[rss_rows].astype(float), rss_bytes=rss,
-            marks=self._marks(edges), deep_x=steps[_thinned(self._deep_rows.view, edges)].astype(float),
+            spans=self._spans(int(begin), int(end)),
+            deep_x=steps[_thinned(self._deep_rows.view, edges)].astype(float),
             median_ms=percentile(times, 50), p95_ms=percentile(times, 95),
+            max_ms=float(bars[3].sum(axis=1).max(initial=0.0)),
             sampled=len(sample) < end - begin, agent_share=self._agent_share(int(begin), int(end)),
         )  # fmt: skip
 
@@ -216,10 +221,18 @@ class StepsModel:
         fast = (self.column("t1_ns")[low] - self.column("t0_ns")[low]) / 1e6
         return x0, x1, rows, phases, fast
 
-    def _marks(self, edges: Longs) -> tuple[Mark, ...]:
-        rows = _within(self._switch_rows.view, edges)[:MAX_MARKS]
+    def _spans(self, begin: int, end: int) -> tuple[VariantSpan, ...]:
+        """Return the variants of the window in order; none where there are more than can be told apart."""
+        switches = self._switch_rows.view
+        inner = switches[np.searchsorted(switches, begin, side="right") : np.searchsorted(switches, end)]
+        if begin >= end or len(inner) >= MAX_SPANS:
+            return ()
+        rows = [begin, *inner.tolist(), end]
         steps, variants = self.column("step"), self.column("variant")
-        return tuple(Mark(int(steps[row]), self._store.string(int(variants[row]))) for row in rows)
+        return tuple(
+            VariantSpan(int(steps[a]), int(steps[b - 1]), self._store.string(int(variants[a])))
+            for a, b in pairwise(rows)
+        )
 
     def _missing_loss(self, edges: Longs) -> Longs:
         """Return rows whose loss is not finite; none where a loss was never seen at all."""
@@ -238,11 +251,6 @@ class StepsModel:
 
 _INDEXED = ("t0_ns", "t1_ns", "loss", "peak_bytes", "rss_bytes", "agent_ns", "variant", "level")
 _BYTES = ("peak_bytes", "live_bytes", "rss_bytes")
-
-
-def _within(rows: Longs, edges: Longs) -> Longs:
-    begin, end = np.searchsorted(rows, [edges[0], edges[-1]])
-    return rows[begin:end]
 
 
 def _thinned(rows: Longs, edges: Longs) -> Longs:

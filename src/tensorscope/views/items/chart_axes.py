@@ -8,7 +8,7 @@ import pyqtgraph as pg
 
 from tensorscope.core.units import BYTE_UNITS
 
-MIN_TICK_PX = 42.0
+MIN_TICK_PX = 30.0
 """Least distance between labelled ticks of a vertical axis."""
 MAX_TICKS = 12
 

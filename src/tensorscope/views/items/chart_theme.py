@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtGui import QBrush, QColor, QPalette
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QBrush, QColor, QPalette, QPen
 from PySide6.QtWidgets import QWidget
 
 OKABE_ITO = ("#0072B2", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#009E73", "#E69F00", "#999999")
@@ -41,6 +42,14 @@ def perceived_brightness(colour: QColor) -> float:
 def with_alpha(colour: QColor, alpha: int) -> QColor:
     """Return `colour` with `alpha` of 255."""
     return QColor(colour.red(), colour.green(), colour.blue(), alpha)
+
+
+def cosmetic(pen: QPen, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
+    """Return `pen` with a width in pixels at any zoom."""
+    pen.setCosmetic(True)
+    pen.setWidthF(width)
+    pen.setStyle(style)
+    return pen
 
 
 def chart_theme(widget: QWidget) -> ChartTheme:

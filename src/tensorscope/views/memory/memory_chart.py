@@ -15,7 +15,7 @@ from tensorscope.models.block_lifetime import BlockLifetime
 from tensorscope.models.memory_model import Bands, MemorySnapshot
 from tensorscope.views.items.chart_axes import BytesAxis, SecondsAxis
 from tensorscope.views.items.chart_plot import ChartPlot
-from tensorscope.views.items.chart_theme import ChartTheme, with_alpha
+from tensorscope.views.items.chart_theme import ChartTheme, cosmetic, with_alpha
 from tensorscope.views.items.label_item import LabelItem
 from tensorscope.views.items.rect_batch_item import RectBatchItem
 
@@ -166,14 +166,6 @@ class MemoryChart(ChartPlot):
             colours.append(theme.text)
         self.labels.font = self.font()
         self.labels.set_labels(x0, x1, y0, y1, texts, colours)
-
-
-def cosmetic(pen: QPen, width: float, style: Qt.PenStyle = Qt.PenStyle.SolidLine) -> QPen:
-    """Return `pen` with a width in pixels at any zoom."""
-    pen.setCosmetic(True)
-    pen.setWidthF(width)
-    pen.setStyle(style)
-    return pen
 
 
 def _set_band(item: RectBatchItem, bands: Bands, y0: float, y1: float, kind: NDArray[np.int64]) -> None:

@@ -1,0 +1,1 @@
+"""Time, loss and memory peak of every step."""
