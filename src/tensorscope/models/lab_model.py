@@ -19,6 +19,8 @@ Longs = NDArray[np.int64]
 WARM_UP_STEPS = 2
 """Steps left out after each switch, and at the start: the first ones pay for caches and compilation."""
 MAX_ROWS = 50_000
+MIN_PAIRS = 6
+"""Block pairs that a 95 % interval of a median needs at least."""
 MAX_CHART_POINTS = 4_000
 DEEP = LEVELS.index("deep")
 

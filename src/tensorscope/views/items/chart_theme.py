@@ -29,6 +29,11 @@ class ChartTheme:
         """Return the phases faint enough to lie behind everything."""
         return [QBrush(with_alpha(colour, 26)) for colour in self.phases]
 
+    def variant(self, index: int) -> QColor:
+        """Return the colour of the n-th variant; plain is neutral."""
+        order = (7, 0, 1, 5, 2, 6)
+        return self.categories[order[index % len(order)]]
+
     def on(self, colour: QColor) -> QColor:
         """Return black or white, whichever reads better on `colour`."""
         return QColor("#000000") if perceived_brightness(colour) > 140 else QColor("#ffffff")

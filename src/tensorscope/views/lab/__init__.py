@@ -1,0 +1,1 @@
+"""Optimisations switched in place and compared."""
