@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 from tensorscope.core.wire import Frame
 
 _BATCH = 2048
@@ -16,17 +18,19 @@ class Interner:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {"": 0}
         self._texts: list[str] = [""]
+        self._adding = threading.Lock()
 
     def id(self, text: str) -> int:
         """Return the id of `text`, at most 4,096 characters of which are kept."""
         found = self._ids.get(text)
         if found is not None:
             return found
-        kept = text[:4096]
-        self._texts.append(kept)
-        # Two threads may append the same text; both ids stay valid.
-        number = self._ids[text] = len(self._texts) - 1
-        return number
+        with self._adding:
+            found = self._ids.get(text)
+            if found is None:
+                self._texts.append(text[:4096])
+                found = self._ids[text] = len(self._texts) - 1
+        return found
 
     def frames_since(self, cursor: int) -> tuple[list[Frame], int]:
         """Return ``strings`` frames for every text from id `cursor` on, and the next cursor."""

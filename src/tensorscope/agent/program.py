@@ -12,6 +12,8 @@ import torch
 _WRAPPERS = {"OptimizedModule": "_orig_mod.", "DistributedDataParallel": "module.", "DataParallel": "module."}
 """Classes around somebody's model, and what they put before its paths."""
 
+_MAX_STRAYS = 4096
+
 
 class Program:
     """What is known of the target program. Filled at attach and when a new optimizer steps.
@@ -44,9 +46,18 @@ class Program:
         """Optimizers that have stepped."""
         return [optimizer for ref in self._optimizers if (optimizer := ref()) is not None]
 
+    def knows(self, module: Any) -> bool:
+        """Return whether `module` has a path already."""
+        found = self._paths.get(id(module)) or self._strays.get(id(module))
+        return found is not None and found[0]() is module
+
     def add_root(self, module: Any) -> None:
-        """Note a module that was called from outside any other."""
-        if self._knows(module):
+        """Note a module that was called from outside any other, if it owns parameters."""
+        if next(module.parameters(), None) is None:
+            self._add_stray(module)
+            return
+        if any(module is child for root in self.roots for child in root.modules()):
+            self.stale = True
             return
         inside = {id(child) for child in module.modules()}
         self._roots = [ref for ref in self._roots if ref() is not None and id(ref()) not in inside]
@@ -85,13 +96,12 @@ class Program:
         self._places.clear()
         self._state_names.clear()
         roots = self.roots
-        models = [root for root in roots if next(root.parameters(), None) is not None]
         taken: dict[str, int] = {}
         for root in roots:
             kind = type(getattr(root, "_orig_mod", root)).__name__
             taken[kind] = taken.get(kind, 0) + 1
             name = kind if taken[kind] == 1 else f"{kind}_{taken[kind]}"
-            self._collect(root, "" if models == [root] else name)
+            self._collect(root, "" if len(roots) == 1 else name)
         self._collect_loose()
 
     def named_tensors(self) -> Iterator[tuple[str, str, Any]]:
@@ -121,12 +131,11 @@ class Program:
 
     def module_path(self, module: Any) -> str:
         """Return the dotted path of `module`, its class name if it belongs to no root."""
-        key = id(module)
-        found = self._paths.get(key) or self._strays.get(key)
+        found = self._paths.get(id(module)) or self._strays.get(id(module))
         if found is not None and found[0]() is module:
             return found[1]
         # Made after the names were collected, perhaps: they are collected again, but once only.
-        self._strays[key] = (weakref.ref(module), type(module).__name__)
+        self._add_stray(module)
         self.stale = True
         return type(module).__name__
 
@@ -135,11 +144,10 @@ class Program:
         found = self._parameters.get(id(tensor))
         return found[1] if found is not None and found[0]() is tensor else ""
 
-    def _knows(self, module: Any) -> bool:
-        found = self._paths.get(id(module))
-        if found is not None and found[0]() is module:
-            return True
-        return any(module is child for root in self.roots for child in root.modules())
+    def _add_stray(self, module: Any) -> None:
+        if len(self._strays) >= _MAX_STRAYS:
+            self._strays.clear()
+        self._strays[id(module)] = (weakref.ref(module), type(module).__name__)
 
     def _collect(self, root: Any, prefix: str) -> None:
         strip = len(_WRAPPERS.get(type(root).__name__, ""))

@@ -31,6 +31,9 @@ class Capture:
     def end_step(self, step: int) -> None:
         """Step `step` has just ended: emit its frames."""
 
+    def resync(self) -> None:
+        """A reader is new or has missed frames: send afresh what later frames build on. At a boundary."""
+
     def before_forward(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A root module's forward begins."""
 

@@ -1,0 +1,30 @@
+"""Loads this package from where it lies, into a Python that knows nothing of it.
+
+Nothing is put on ``sys.path``, so that no other package that lies beside ours gets in. Run as a
+script, it runs another script with the agent in it (see `tensorscope.agent.run_script`).
+"""
+
+import importlib.util
+import os
+import sys
+
+
+def load_package(directory=None):
+    """Import ``tensorscope`` from `directory` (where this file lies, if None), once."""
+    if "tensorscope" in sys.modules:
+        return sys.modules["tensorscope"]
+    directory = directory or os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    spec = importlib.util.spec_from_file_location(
+        "tensorscope", os.path.join(directory, "__init__.py"), submodule_search_locations=[directory]
+    )
+    package = importlib.util.module_from_spec(spec)
+    sys.modules["tensorscope"] = package
+    spec.loader.exec_module(package)
+    return package
+
+
+if __name__ == "__main__":
+    load_package()
+    from tensorscope.agent.run_script import main
+
+    main(sys.argv[1:])

@@ -1,0 +1,138 @@
+"""What is installed in torch, and how it is taken out again. Nothing else of torch is patched here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import torch
+from torch.nn.modules.module import register_module_forward_hook, register_module_forward_pre_hook
+from torch.optim.optimizer import (
+    _global_optimizer_post_hooks,
+    register_optimizer_step_post_hook,
+    register_optimizer_step_pre_hook,
+)
+
+
+class Listener(Protocol):
+    """Who is told. No method may raise."""
+
+    def optimizer_begins(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """`Optimizer.step` was called."""
+
+    def optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """`Optimizer.step` is about to return: the step boundary."""
+
+    def backward_begins(self, roots: Any, accumulates: bool) -> None:
+        """The autograd engine is called."""
+
+    def backward_ends(self, roots: Any, accumulates: bool) -> None:
+        """The autograd engine has returned or raised."""
+
+    def module_begins(self, module: Any, args: Any) -> None:
+        """A module's forward begins."""
+
+    def module_ends(self, module: Any, args: Any, output: Any) -> None:
+        """A module's forward has returned or raised."""
+
+
+class Hooks:
+    """Installs hooks in two groups.
+
+    `install_base` may run at any moment: an optimizer's post hook and a wrapper around the engine
+    need no partner. `install_pairs` must run where no forward and no optimizer step is under way.
+    """
+
+    def __init__(self, listener: Listener) -> None:
+        self._listener = listener
+        self._base: list[Any] = []
+        self._pairs: list[Any] = []
+        self._modules: list[Any] = []
+        self._wrapper: Callable[..., Any] | None = None
+        self._original: Callable[..., Any] | None = None
+
+    @property
+    def follows_modules(self) -> bool:
+        """Whether the forward hooks are installed."""
+        return bool(self._modules)
+
+    def install_base(self) -> None:
+        """Install what sees step boundaries and backward."""
+        if not self._base:
+            self._base.append(register_optimizer_step_post_hook(self._listener.optimizer_ends))
+            self._wrap_engine()
+
+    def install_pairs(self, modules: bool) -> None:
+        """Install, or with `modules` False take out, what comes in pairs."""
+        if not self._pairs:
+            self._pairs.append(register_optimizer_step_pre_hook(self._listener.optimizer_begins))
+        if modules and not self._modules:
+            self._modules.append(register_module_forward_pre_hook(self._listener.module_begins))
+            hook = register_module_forward_hook(self._listener.module_ends, always_call=True)
+            self._modules.append(hook)
+        elif not modules:
+            self.remove_modules()
+
+    def remove_modules(self) -> None:
+        """Take out the forward hooks."""
+        _remove(self._modules)
+
+    def remove_pairs(self) -> None:
+        """Take out what comes in pairs."""
+        _remove(self._pairs)
+        self.remove_modules()
+
+    def remove(self) -> None:
+        """Take out everything that is ours."""
+        self.remove_pairs()
+        self._unwrap_engine()
+        for handle in self._base:
+            _remove_post_hook(handle)
+        self._base.clear()
+
+    def _wrap_engine(self) -> None:
+        original = self._original = torch.autograd._engine_run_backward
+        listener = self._listener
+
+        def _engine_run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
+            accumulates = bool(kwargs.get("accumulate_grad"))
+            listener.backward_begins(roots, accumulates)
+            try:
+                return original(roots, *args, **kwargs)
+            except BaseException as error:
+                # Our frame has no place in the user's traceback.
+                error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                raise
+            finally:
+                listener.backward_ends(roots, accumulates)
+
+        self._wrapper = torch.autograd._engine_run_backward = _engine_run_backward
+
+    def _unwrap_engine(self) -> None:
+        # Somebody else may have wrapped ours since: theirs stays, and calls through a listener that sleeps.
+        if self._wrapper is not None and torch.autograd._engine_run_backward is self._wrapper:
+            torch.autograd._engine_run_backward = self._original
+        self._wrapper = self._original = None
+
+
+def _remove(handles: list[Any]) -> None:
+    for handle in handles:
+        handle.remove()
+    handles.clear()
+
+
+def _nothing(optimizer: Any, args: Any, kwargs: Any) -> None:
+    """Stand in a hook's place."""
+
+
+def _remove_post_hook(handle: Any) -> None:
+    """Remove a step post hook, perhaps from within itself.
+
+    torch walks over the dict while it calls us, and a removal breaks that walk unless ours is the last
+    entry. Otherwise an empty function takes our place.
+    """
+    hooks = _global_optimizer_post_hooks
+    if not hooks or next(reversed(hooks)) == handle.id:
+        handle.remove()
+    elif handle.id in hooks:
+        hooks[handle.id] = _nothing
