@@ -15,7 +15,7 @@ __all__ = ["__version__", "watch"]
 
 def __getattr__(name: str) -> Any:
     if name == "watch":
-        from tensorscope.agent.watch import watch  # type: ignore[attr-defined]
+        from tensorscope.agent.watch import watch
 
         return watch
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

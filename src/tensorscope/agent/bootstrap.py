@@ -4,12 +4,15 @@ Nothing is put on ``sys.path``, so that no other package that lies beside ours g
 script, it runs another script with the agent in it (see `tensorscope.agent.run_script`).
 """
 
+from __future__ import annotations
+
 import importlib.util
 import os
 import sys
+from types import ModuleType
 
 
-def load_package(directory=None):
+def load_package(directory: str | None = None) -> ModuleType:
     """Import ``tensorscope`` from `directory` (where this file lies, if None), once."""
     if "tensorscope" in sys.modules:
         return sys.modules["tensorscope"]
@@ -17,6 +20,8 @@ def load_package(directory=None):
     spec = importlib.util.spec_from_file_location(
         "tensorscope", os.path.join(directory, "__init__.py"), submodule_search_locations=[directory]
     )
+    assert spec is not None
+    assert spec.loader is not None
     package = importlib.util.module_from_spec(spec)
     sys.modules["tensorscope"] = package
     spec.loader.exec_module(package)

@@ -79,12 +79,15 @@ class Captures:
 
     def _stop_put_aside(self) -> None:
         for name, capture in self._aside.items():
-            try:
-                capture.stop()
-            except Exception as error:  # noqa: BLE001
-                self._broken.add(name)
-                self._report(name, "could not be stopped cleanly", error)
+            self._stop(name, capture)
         self._aside.clear()
+
+    def _stop(self, name: str, capture: Capture) -> None:
+        try:
+            capture.stop()
+        except Exception as error:  # noqa: BLE001
+            self._broken.add(name)
+            self._report(name, "could not be stopped cleanly", error)
 
     def _call(self, capture: Capture, method: str, *args: Any) -> None:
         try:

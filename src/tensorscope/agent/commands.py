@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -116,14 +117,12 @@ def _detach(agent: Agent, command: Command) -> Any:
 
 
 def _toggles(agent: Agent, command: Command) -> Any:
-    from tensorscope.agent import toggles
-
+    toggles: Any = importlib.import_module("tensorscope.agent.toggles")
     return toggles.list_toggles(agent.context)
 
 
 def _toggle(agent: Agent, command: Command) -> Any:
-    from tensorscope.agent import toggles
-
+    toggles: Any = importlib.import_module("tensorscope.agent.toggles")
     name, on, params = (command.args.get(key) for key in ("name", "on", "params"))
     if not isinstance(name, str) or not isinstance(on, bool):
         raise CommandError("A toggle needs a name and on (true or false).")
@@ -131,8 +130,7 @@ def _toggle(agent: Agent, command: Command) -> Any:
 
 
 def _values(agent: Agent, command: Command) -> Any:
-    from tensorscope.agent.capture import values
-
+    values: Any = importlib.import_module("tensorscope.agent.capture.values")
     frame = values.read_values(agent.context, command.args)
     meta = {**frame.meta, "id": command.id}
     agent.emit(Frame(frame.kind, agent.context.step, 0, 0, meta, frame.columns))

@@ -27,7 +27,7 @@ class CompileWitness:
         original = self._original = torch.compile
 
         @functools.wraps(original)
-        def compile(*args: Any, **kwargs: Any) -> Any:  # noqa: A001
+        def compile(*args: Any, **kwargs: Any) -> Any:
             if not self.seen and self._wrapper is not None:
                 self.seen = True
                 self._begins()
@@ -45,4 +45,6 @@ class CompileWitness:
 def _was_used() -> bool:
     """Return whether something has been given to `torch.compile` already."""
     frames = sys.modules.get("torch._dynamo.eval_frame")
-    return bool(getattr(frames, "cached_backends", None))
+    # torch's own "run eagerly" decorators leave a backend of None there.
+    backends = getattr(frames, "cached_backends", None) or {}
+    return any(backend is not None for backend in backends.values())

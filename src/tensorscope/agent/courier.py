@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from tensorscope.agent import commands
 from tensorscope.agent.client import Client
 from tensorscope.agent.listener import Listener, peer_uid
-from tensorscope.agent.outbox import RESYNC_KINDS, Numbered, Outbox
+from tensorscope.agent.outbox import Numbered, Outbox
 from tensorscope.agent.recorder import Recorder
 from tensorscope.core.errors import TensorScopeError
 from tensorscope.core.wire import Frame
@@ -100,7 +100,7 @@ class Courier:
         self._client, self._recorder, self._thread = None, None, None
 
     def open_stream(self, outbox: Outbox) -> None:
-        """From this place in the stream on, the new window sees everything. Training thread, at a boundary."""
+        """Let the new window see everything from here on. Training thread, at a boundary."""
         outbox.put(Frame(_OPEN_STREAM, meta={"client": self.client_number}))
 
     def say_hello(self) -> None:

@@ -102,7 +102,7 @@ class _TorchFinder:
         """Find torch as everybody does, and have its loader call us."""
         if name != "torch":
             return None
-        sys.meta_path.remove(self)  # type: ignore[arg-type]
+        sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         loader: Any = spec.loader if spec else None
         if loader is not None:
@@ -121,7 +121,7 @@ def _start_after_torch(then: Callable[[], None]) -> None:
     if "torch" in sys.modules:
         then()
     else:
-        sys.meta_path.insert(0, _TorchFinder(then))  # type: ignore[arg-type]
+        sys.meta_path.insert(0, _TorchFinder(then))
 
 
 def _run_path(rest: list[str]) -> None:

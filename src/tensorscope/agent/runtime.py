@@ -65,7 +65,7 @@ class Agent:
         self._thread = threading.get_ident()
         self._recorded_steps = 0
         self._client = 0
-        self._looked_for_owners = at_rest
+        self._looked_for_owners = False
         self._detach_wanted = False
         self.on_detached: Callable[[], None] | None = None
 
@@ -116,9 +116,8 @@ class Agent:
 
     def hello(self) -> Frame:
         """Return the frame that says what this process is and what is captured. Any thread."""
-        meta = hello_meta(
-            self.origin_ns, self.deep_wanted and "deep" or self.level, self.captures.get("allocator")
-        )
+        level = self._running or self.level
+        meta = hello_meta(self.origin_ns, level, self.captures.get("allocator"))
         return Frame("hello", self.context.step, self.origin_ns, meta=meta)
 
     # Hooks: whatever happens here, nothing is raised into the program ----------------------------
@@ -245,7 +244,7 @@ class Agent:
 
     def _find_program(self) -> None:
         self.compiled.install()
-        if not self._looked_for_owners:
+        if not self._looked_for_owners and not self._at_rest:
             self._looked_for_owners = True
             self.program.find_owners()
         self.program.refresh()
@@ -288,7 +287,7 @@ class Agent:
     def _compile_begins(self) -> None:
         """The program compiles something: forward hooks would be traced into it, and warn."""
         self.hooks.remove_modules()
-        text = "The program uses torch.compile: its forward passes and modules are not seen, steps and memory are."
+        text = "The program uses torch.compile: steps and memory are seen, but no forward passes and modules."
         self.context.notice("info", "compiled", text)
 
     def _guard(self, function: Callable[..., Any], *args: Any) -> None:

@@ -65,7 +65,7 @@ class StepsCapture(Capture):
             self._statm = -1
 
     def wait_for_work(self) -> None:
-        """Let the step that has just begun count from its first forward or backward (imports are no training)."""
+        """Let this step count from its first forward or backward: imports are no training."""
         self._waiting = True
 
     @property
