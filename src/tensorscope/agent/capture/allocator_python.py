@@ -6,13 +6,13 @@ import ctypes
 import sys
 import time
 import weakref
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils._pytree import tree_leaves
 
-from tensorscope.agent.capture.labels import Labels, device_index, storage_of
+from tensorscope.agent.capture.labels import Labels, storage_of
 from tensorscope.agent.capture.ledger import Ledger, Rows
 
 _MAX_EVENTS = 1 << 17
@@ -123,14 +123,14 @@ class PythonRecorder:
         """Note that `tensor` exists already: its storage is no allocation of this operator."""
         storage = storage_of(tensor)
         if storage is not None and storage._cdata not in self._known:
-            self._remember(storage, storage.data_ptr(), 0, device_index(tensor))
+            self._remember(storage, storage.data_ptr(), 0, tensor.get_device())
 
     def see_result(self, tensor: torch.Tensor) -> None:
         """Record the storage of `tensor` if it is new, or has grown or shrunk."""
         storage = storage_of(tensor)
         if storage is None:
             return
-        address, size, device = storage.data_ptr(), storage.nbytes(), device_index(tensor)
+        address, size, device = storage.data_ptr(), storage.nbytes(), tensor.get_device()
         known = self._known.get(storage._cdata)
         if known is not None:
             _, old_address, old_size = known
@@ -185,17 +185,26 @@ class _StorageMode(TorchDispatchMode):  # type: ignore[misc]
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if any(kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ for kind in types):
             return NotImplemented  # such a tensor dispatches itself; its inner operators come by here
-        kwargs = kwargs or {}
         recorder = self._recorder
-        for leaf in tree_leaves((args, kwargs)):
-            if isinstance(leaf, torch.Tensor):
+        for leaf in _tensors_in(args):
+            recorder.see_old(leaf)
+        if kwargs:
+            for leaf in _tensors_in(kwargs.values()):
                 recorder.see_old(leaf)
-        result = func(*args, **kwargs)
-        for leaf in tree_leaves(result):
-            if isinstance(leaf, torch.Tensor):
-                recorder.see_result(leaf)
+        result = func(*args, **(kwargs or {}))
+        for leaf in _tensors_in((result,)):
+            recorder.see_result(leaf)
         recorder.fold_if_full()
         return result
+
+
+def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
+    """Yield the tensors among `values` and in lists and tuples of them, as operators take and give."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
 
 
 def uses_compile() -> bool:

@@ -12,6 +12,8 @@ NAMED_CATEGORIES = {
     role: CATEGORIES.index(role) for role in ("parameter", "gradient", "optimizer_state", "buffer")
 }
 
+_NO_STORAGE = (RuntimeError, NotImplementedError, AttributeError)  # sparse, fake, functional, ...
+
 
 class Labels:
     """One entry per storage; where several tensors share one, the first names it."""
@@ -29,10 +31,8 @@ class Labels:
     def __len__(self) -> int:
         return len(self.addresses)
 
-    def add(
-        self, address: int, size_bytes: int, category: int, device: int, name: str, impl: int = 0
-    ) -> None:
-        """Label a storage, unless it has no memory or has a label."""
+    def add(self, address: int, size_bytes: int, category: int, device: int, name: str) -> None:
+        """Label memory that is nobody's storage, unless it has a label."""
         if not address or not size_bytes or address in self.names:
             return
         self.names[address] = name
@@ -40,36 +40,46 @@ class Labels:
         self.sizes.append(size_bytes)
         self.categories.append(category)
         self.devices.append(device)
-        self.storages.append(impl)
+        self.storages.append(0)
 
 
 def collect_labels(named: Iterable[tuple[str, str, Any]]) -> Labels:
-    """Return the labels of (name, role, tensor) triples; tensors without storage are left out."""
+    """Return the labels of (name, role, tensor) triples; tensors without storage are left out.
+
+    Runs at each step's end for every parameter, gradient and optimizer state: 1 us each matters.
+    """
     labels = Labels()
+    names, addresses, sizes = labels.names, labels.addresses, labels.sizes
+    categories, devices, storages = labels.categories, labels.devices, labels.storages
     for name, role, tensor in named:
         category = NAMED_CATEGORIES.get(role)
         if category is None:
             continue
-        storage = storage_of(tensor)
-        if storage is not None:
-            labels.add(
-                storage.data_ptr(), storage.nbytes(), category, device_index(tensor), name, storage._cdata
-            )
+        try:
+            storage = tensor.untyped_storage()
+            address, size = storage.data_ptr(), storage.nbytes()
+        except _NO_STORAGE:
+            storage = storage_of(tensor)
+            if storage is None:
+                continue
+            address, size = storage.data_ptr(), storage.nbytes()
+        if not address or not size or address in names:
+            continue
+        names[address] = name
+        addresses.append(address)
+        sizes.append(size)
+        categories.append(category)
+        devices.append(tensor.get_device())
+        storages.append(storage._cdata)
     return labels
 
 
 def storage_of(tensor: Any) -> Any | None:
-    """Return the untyped storage of `tensor` if it has real memory, of its local part if distributed."""
-    local = getattr(tensor, "_local_tensor", tensor)
+    """Return the untyped storage of `tensor`, of its local part if distributed; None if not in memory."""
     try:
-        storage = local.untyped_storage()
+        storage = tensor.untyped_storage()
         storage.data_ptr()
-    except (RuntimeError, NotImplementedError, AttributeError):
-        return None  # sparse, fake, functional, meta, ...
+    except _NO_STORAGE:
+        local = getattr(tensor, "_local_tensor", None)  # of a DTensor
+        return None if local is None else storage_of(local)
     return storage
-
-
-def device_index(tensor: Any) -> int:
-    """Return -1 for the CPU, else the index of the accelerator."""
-    device = tensor.device
-    return -1 if device.type in ("cpu", "meta") else (device.index or 0)

@@ -1,0 +1,212 @@
+"""Step time with the allocator recorder on, beside what torch itself offers. One JSON object a line.
+
+    python -m tests.benchmarks.bench_allocator [seconds]
+
+Blocks of steps with and without each recorder alternate, so that drift of the machine hits both; a ratio
+is the median over rounds of (recorded block / plain block beside it). The model is a small character
+transformer, its step about 50 to 100 ms on one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import os
+import statistics
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+
+os.environ["KINETO_LOG_LEVEL"] = "99"
+
+import torch
+from torch import nn
+
+from tensorscope.agent.capture.recorder_build import RecorderUnavailableError, build_library
+from tests.agent.allocator_harness import Harness
+
+WIDTH, HEADS, LAYERS, BATCH, LENGTH = 128, 4, 8, 4, 64
+BLOCK_STEPS = 4
+
+
+class CharacterModel(nn.Module):
+    """A transformer with as many parameters and operators as a small GPT."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(96, WIDTH)
+        layer = nn.TransformerEncoderLayer(WIDTH, HEADS, 4 * WIDTH, batch_first=True)
+        self.blocks = nn.TransformerEncoder(layer, LAYERS, enable_nested_tensor=False)
+        self.head = nn.Linear(WIDTH, 96)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.blocks(self.embed(tokens)))
+
+
+class Loop:
+    """The model and its training step, with the capture's hooks called or not."""
+
+    def __init__(self) -> None:
+        torch.manual_seed(0)
+        self.model = CharacterModel()
+        self.optimizer = torch.optim.AdamW(self.model.parameters())
+        self.tokens = torch.randint(0, 96, (BATCH, LENGTH))
+
+    def step(self) -> None:
+        self.optimizer.zero_grad()
+        logits = self.model(self.tokens)
+        nn.functional.cross_entropy(logits.flatten(0, 1), self.tokens.flatten()).backward()
+        self.optimizer.step()
+
+
+@contextlib.contextmanager
+def plain(loop: Loop) -> Iterator[Callable[[], None]]:
+    yield loop.step
+
+
+def recorder(**options: object) -> Callable[[Loop], AbstractContextManager[Callable[[], None]]]:
+    """Return a way to run steps under an AllocatorCapture with `options`."""
+
+    @contextlib.contextmanager
+    def recorded(loop: Loop) -> Iterator[Callable[[], None]]:
+        with Harness(loop.model, loop.optimizer, **options) as harness:
+
+            def step() -> None:
+                loop.optimizer.zero_grad()
+                logits = harness.forward(loop.tokens)
+                loss = nn.functional.cross_entropy(logits.flatten(0, 1), loop.tokens.flatten())
+                harness.backward(loss)
+                harness.optimize()
+                harness.boundary()
+                harness.frames.clear()
+
+            step()
+            yield step
+
+    return recorded
+
+
+@contextlib.contextmanager
+def profiler(loop: Loop) -> Iterator[Callable[[], None]]:
+    """Profile whole blocks; what start and stop cost is left out of the time, in its favour."""
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], profile_memory=True):
+        yield loop.step
+
+
+@contextlib.contextmanager
+def mem_tracker(loop: Loop) -> Iterator[Callable[[], None]]:
+    from torch.distributed._tools.mem_tracker import MemTracker
+
+    tracker = MemTracker()
+    tracker.track_external(loop.model, loop.optimizer)
+    with tracker:
+
+        def step() -> None:
+            tracker.reset_mod_stats()
+            loop.step()
+
+        yield step
+
+
+def block_seconds(loop: Loop, way: Callable[[Loop], AbstractContextManager[Callable[[], None]]]) -> float:
+    with way(loop) as step:
+        start = time.perf_counter()
+        for _ in range(BLOCK_STEPS):
+            step()
+        return (time.perf_counter() - start) / BLOCK_STEPS
+
+
+def ratios(loop: Loop, ways: dict[str, Callable], seconds: float) -> tuple[dict[str, float], float]:
+    """Return the median ratio of each way to the plain block just before it, and plain seconds a step."""
+    found: dict[str, list[float]] = {name: [] for name in ways}
+    plains: list[float] = []
+    stop = time.monotonic() + seconds
+    while time.monotonic() < stop or len(plains) < 3 * len(ways):
+        for name, way in ways.items():
+            base = block_seconds(loop, plain)
+            found[name].append(block_seconds(loop, way) / base)
+            plains.append(base)
+    return {name: statistics.median(values) for name, values in found.items()}, statistics.median(plains)
+
+
+def no_compiler() -> None:
+    raise RecorderUnavailableError("not wanted here")
+
+
+def say(name: str, value: float, unit: str, peer: str = "", peer_value: float | None = None) -> None:
+    ratio = value / peer_value if peer_value else None
+    line = {"name": name, "value": round(value, 4), "unit": unit, "peer": peer, "peer_value": peer_value}
+    print(json.dumps({**line, "ratio": ratio and round(ratio, 4)}))
+
+
+def build_seconds() -> float:
+    """Return how long compiling takes where nothing is cached."""
+    before = os.environ.get("XDG_CACHE_HOME")
+    with tempfile.TemporaryDirectory() as empty:
+        os.environ["XDG_CACHE_HOME"] = empty
+        start = time.perf_counter()
+        build_library()
+        took = time.perf_counter() - start
+    os.environ.pop("XDG_CACHE_HOME")
+    if before is not None:
+        os.environ["XDG_CACHE_HOME"] = before
+    return took
+
+
+def drain_seconds(loop: Loop) -> tuple[float, int]:
+    """Return the median time of `end_step` and the events it had."""
+    with Harness(loop.model, loop.optimizer) as harness:
+        took, events = [], 0
+        for _ in range(10):
+            loop.optimizer.zero_grad()
+            loss = harness.forward(loop.tokens).square().mean()
+            harness.backward(loss)
+            harness.optimize()
+            start = time.perf_counter()
+            harness.capture.end_step(harness.step)
+            took.append(time.perf_counter() - start)
+            events = harness.frames[-1].columns["t_ns"].shape[0]
+    return statistics.median(took[2:]), events
+
+
+def main(seconds: float) -> None:
+    torch.set_num_threads(1)
+    warnings.simplefilter("ignore")
+    build = build_seconds()
+    loop = Loop()
+    for _ in range(3):
+        loop.step()
+    ways = {
+        "native": recorder(),
+        "totals": recorder(rows=False),
+        "python": recorder(build=no_compiler),
+        "profiler": profiler,
+    }
+    if importlib.util.find_spec("torch.distributed._tools.mem_tracker"):
+        ways["mem_tracker"] = mem_tracker
+    found, plain_seconds = ratios(loop, ways, seconds)
+    drain, events = drain_seconds(loop)
+    say("allocator.plain_step", plain_seconds * 1e3, "ms")
+    peer = {"peer": "torch.profiler(profile_memory=True)", "peer_value": round(found["profiler"], 4)}
+    say("allocator.native_step_ratio", found["native"], "x plain", **peer)
+    say("allocator.totals_step_ratio", found["totals"], "x plain", **peer)
+    say("allocator.python_step_ratio", found["python"], "x plain", **peer)
+    if "mem_tracker" in found:
+        say(
+            "allocator.native_step_ratio",
+            found["native"],
+            "x plain",
+            "MemTracker",
+            round(found["mem_tracker"], 4),
+        )
+    say("allocator.events_per_step", events, "events")
+    say("allocator.end_step", drain * 1e3, "ms", "plain step", round(plain_seconds * 1e3, 4))
+    say("allocator.build", build, "s")
+
+
+if __name__ == "__main__":
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 60.0)
