@@ -34,6 +34,7 @@ constexpr uint8_t kInput = 4, kActivation = 5, kTemporary = 6, kUnknown = 7;  //
 constexpr uint8_t kOther = 0, kForward = 1;                                   // schema.PHASES
 constexpr int kDevices = 65;                                                  // the CPU and 64 others
 constexpr int64_t kNoRow = -1;
+constexpr uint64_t kOwned = 1;  // in place of a storage: torch will report the free, no need to ask
 
 enum class Kind : uint8_t { kMemory, kForward, kInput, kBackward };
 
@@ -148,7 +149,8 @@ class Recorder final : public c10::MemoryReportingInfoBase {
     lost_step_ = in_forward_ = false;
     step_ += 1;
     for (int64_t i = 0; i < labels.count; ++i) {
-      const bool owned = is_owned(reinterpret_cast<const c10::StorageImpl*>(storages[i]));
+      const bool owned =
+          storages[i] == kOwned || is_owned(reinterpret_cast<const c10::StorageImpl*>(storages[i]));
       adopt(labels, i, !owned);
     }
     peak_ = live_total_;

@@ -14,6 +14,7 @@ import torch
 from tensorscope.agent.capture.allocator_native import NativeRecorder
 from tensorscope.agent.capture.allocator_python import PythonRecorder
 from tensorscope.agent.capture.capture import Capture
+from tensorscope.agent.capture.cuda_blocks import add_cuda_blocks
 from tensorscope.agent.capture.labels import Labels, collect_labels, storage_of
 from tensorscope.agent.capture.ledger import Rows
 from tensorscope.agent.capture.profiler_guard import ProfilerGuard
@@ -180,6 +181,8 @@ class AllocatorCapture(Capture):
             return
         self._thread = threading.get_ident()
         labels = self._labels()
+        if self.recorder.kind == "native":
+            add_cuda_blocks(labels)
         self.recorder.reset(labels)
         if self._rows:
             self._emit_baseline(reason, labels)

@@ -12,6 +12,7 @@ NAMED_CATEGORIES = {
     role: CATEGORIES.index(role) for role in ("parameter", "gradient", "optimizer_state", "buffer")
 }
 
+OWNED = 1
 _NO_STORAGE = (RuntimeError, NotImplementedError, AttributeError)  # sparse, fake, functional, ...
 
 
@@ -24,15 +25,18 @@ class Labels:
         self.categories = array("B")
         self.devices = array("h")
         self.storages = array("Q")
-        """Addresses of the StorageImpl objects, by which native code asks whose memory it is."""
+        """Addresses of the StorageImpl objects, by which native code asks whose memory it is; 0 where it
+        is not torch's, `OWNED` where it is without need to ask."""
         self.names: dict[int, str] = {}
         """Name by address."""
 
     def __len__(self) -> int:
         return len(self.addresses)
 
-    def add(self, address: int, size_bytes: int, category: int, device: int, name: str) -> None:
-        """Label memory that is nobody's storage, unless it has a label."""
+    def add(
+        self, address: int, size_bytes: int, category: int, device: int, name: str, owned: bool = False
+    ) -> None:
+        """Label memory that no storage is known for; `owned`: torch will report its free."""
         if not address or not size_bytes or address in self.names:
             return
         self.names[address] = name
@@ -40,7 +44,7 @@ class Labels:
         self.sizes.append(size_bytes)
         self.categories.append(category)
         self.devices.append(device)
-        self.storages.append(0)
+        self.storages.append(OWNED if owned else 0)
 
 
 def collect_labels(named: Iterable[tuple[str, str, Any]]) -> Labels:
