@@ -17,6 +17,7 @@
 #include <c10/util/ThreadLocalDebugInfo.h>
 #include <dlfcn.h>
 #include <pthread.h>
+#include <torch/csrc/profiler/orchestration/observer.h>
 
 #include <array>
 #include <atomic>
@@ -93,12 +94,20 @@ int64_t now_ns() {
 
 thread_local bool seeding = false;
 
-class Recorder final : public c10::MemoryReportingInfoBase {
+namespace profiler = torch::profiler::impl;
+
+// Whoever asks torch whether a profiler runs has the slot's content cast to a ProfilerStateBase, unchecked:
+// so the recorder is one, and answers that none does.
+class Recorder final : public profiler::ProfilerStateBase {
  public:
   Recorder(const volatile uint64_t* scope, int64_t capacity)
-      : scope_(scope), capacity_(static_cast<size_t>(capacity)) {
+      : ProfilerStateBase(profiler::ProfilerConfig(profiler::ProfilerState::Disabled)),
+        scope_(scope),
+        capacity_(static_cast<size_t>(capacity)) {
     events_.reserve(capacity_);
   }
+
+  profiler::ActiveProfilerType profilerType() override { return profiler::ActiveProfilerType::NONE; }
 
   // Producers: any thread.
 

@@ -20,7 +20,8 @@ import torch
 
 from tensorscope.core.errors import TensorScopeError
 
-_STANDARDS = ("-std=c++17", "-std=c++20")  # newer torch headers may ask for the second
+_LIGHT = "light"
+"""Directory beside the source with a light stand-in for a heavy header of torch."""
 _FLAGS = ("-O2", "-fPIC", "-shared")
 _COMPILE_TIMEOUT_S = 180
 
@@ -32,8 +33,7 @@ class RecorderUnavailableError(TensorScopeError):
 def cached_library() -> Path | None:
     """Return the library if it was built before, without building it."""
     try:
-        source = _source().read_bytes()
-        path = _cache_dir() / _file_name(source)
+        path = _cache_dir() / _file_name(_source())
     except (OSError, RecorderUnavailableError):
         return None
     return path if path.exists() else None
@@ -49,7 +49,7 @@ def build_library() -> Path:
     """
     try:
         source = _source()
-        target = _cache_dir() / _file_name(source.read_bytes())
+        target = _cache_dir() / _file_name(source)
     except OSError as error:
         raise RecorderUnavailableError(f"The native recorder has no source or no cache: {error}") from None
     if not target.exists():
@@ -116,9 +116,10 @@ def _source() -> Path:
     raise RecorderUnavailableError(f"The native recorder's source is not in {places[0]}.")
 
 
-def _file_name(source: bytes) -> str:
+def _file_name(source: Path) -> str:
+    texts = [path.read_bytes() for path in (source, *sorted((source.parent / _LIGHT).rglob("*.h")))]
     parts = (torch.__version__, str(torch.version.git_version), _abi_flag(), *_FLAGS, platform.machine())
-    key = hashlib.sha256(source + "\0".join(parts).encode()).hexdigest()[:20]
+    key = hashlib.sha256(b"\0".join(texts) + "\0".join(parts).encode()).hexdigest()[:20]
     return f"allocator_recorder-{key}.so"
 
 
@@ -157,11 +158,20 @@ def _compile(source: Path, target: Path) -> None:
     root = Path(torch.__file__).parent
     handle, scratch = tempfile.mkstemp(suffix=".so", dir=target.parent)
     os.close(handle)
-    command = [*_compiler(), *_FLAGS, _abi_flag(), f"-I{root / 'include'}", str(source), "-o", scratch]
-    command += [f"-L{root / 'lib'}", "-lc10"]
+    command = [*_compiler(), *_FLAGS, _abi_flag()]
+    torch_flags = [
+        f"-I{root / 'include'}",
+        str(source),
+        "-o",
+        scratch,
+        f"-L{root / 'lib'}",
+        "-lc10",
+        "-ltorch_cpu",
+    ]
+    attempts = (["-std=c++17", f"-I{source.parent / _LIGHT}"], ["-std=c++20"])
     try:
-        for standard in _STANDARDS:
-            problem = _run([*command, standard])
+        for flags in attempts:
+            problem = _run([*command, *flags, *torch_flags])
             if problem is None:
                 os.replace(scratch, target)
                 return
