@@ -129,8 +129,8 @@ class LiveBytes:
         """Return the last point at or before `t_ns`, -1 before the first."""
         return int(np.searchsorted(self.times_ns, t_ns, side="right")) - 1
 
-    def columns(self, edges_ns: Longs) -> Columns:
-        """Return the extremes of the total in each [edge, next edge).
+    def columns(self, edges_ns: Longs, known_until_ns: int) -> Columns:
+        """Return the extremes of the total in each [edge, next edge); -1 from `known_until_ns` on.
 
         A stack drawn of the categories at `high_point` is as high as the total's true maximum
         within the column, and its parts are what was alive at that very event.
@@ -138,12 +138,13 @@ class LiveBytes:
         after = np.searchsorted(self.times_ns, edges_ns, side="left")
         start = np.maximum(after[:-1] - 1, 0)
         low, high = self._total.extremes(start, after[1:])
-        unknown = self._unknown(edges_ns)
+        unknown = self._in_a_gap(edges_ns) | (edges_ns[:-1] >= known_until_ns)
         return Columns(np.where(unknown, -1, high), np.where(unknown, -1, low))
 
-    def _unknown(self, edges_ns: Longs) -> NDArray[np.bool_]:
+    def _in_a_gap(self, edges_ns: Longs) -> NDArray[np.bool_]:
         """Return which columns lie wholly within a gap."""
-        inside = np.zeros(len(edges_ns) - 1, bool)
-        for start, stop in self.gaps_ns:
-            inside |= (edges_ns[:-1] > start) & (edges_ns[1:] <= stop)
+        gaps = np.array(self.gaps_ns, np.int64).reshape(-1, 2)
+        at = np.searchsorted(gaps[:, 0], edges_ns[:-1], side="left") - 1
+        inside = at >= 0
+        inside[inside] = edges_ns[1:][inside] <= gaps[at[inside], 1]
         return inside

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tensorscope.core.schema import CATEGORIES
 from tensorscope.models.session_store import Record, SessionStore
@@ -31,11 +29,13 @@ class BlockLifetime:
     Attributes
     ----------
     begin
-        Its allocation; None: it was there before the recorder looked (baseline).
+        Its allocation; None: it was there before the recorder looked.
     end
         Its free; None: alive, as far as is known.
     lost_t_ns
-        Where nothing more is known of it (a gap in the recording), -1 if there is no such place.
+        Where its trail is lost in a gap of the recording, -1 if it is not.
+    known_rows
+        Rows of the ``alloc`` table that were looked at to find its end.
     """
 
     address: int
@@ -45,73 +45,105 @@ class BlockLifetime:
     module: str
     name: str
     begin: BlockEnd | None
-    end: BlockEnd | None
+    end: BlockEnd | None = None
     lost_t_ns: int = -1
+    known_rows: int = 0
 
 
 def lifetime_of_row(store: SessionStore, row: int) -> BlockLifetime:
     """Return the block that row `row` of the ``alloc`` table allocates or frees."""
     table = store.tables["alloc"]
     address, delta = int(table["address"][row]), int(table["delta_bytes"][row])
-    if delta >= 0:
-        return _from_allocation(store, row)
-    begin = _previous(store, address, row, _baseline_row(store, row))
-    if begin >= 0:
-        return _from_allocation(store, begin)
-    name = next((found for r in _baselines_before(store, row) if (found := _named(store, r, address))), "")
-    return BlockLifetime(
-        address, -delta, int(table["category"][row]), int(table["device"][row]),
-        store.string(int(table["module"][row])), name, None, _end(store, row),
+    begin = row if delta >= 0 else _allocation_before(store, address, -delta, row)
+    at = begin if begin >= 0 else row
+    block = BlockLifetime(
+        address, abs(delta), int(table["category"][at]), int(table["device"][at]),
+        store.string(int(table["module"][at])), _baseline_name(store, address, abs(delta), row),
+        _end(store, begin) if begin >= 0 else None,
+        end=None if delta >= 0 else _end(store, row), known_rows=row + 1,
     )  # fmt: skip
+    return followed(store, block)
 
 
 def lifetime_of_address(store: SessionStore, address: int, t_ns: int) -> BlockLifetime | None:
     """Return the block at `address` that is alive at `t_ns`, else the last one before, else None."""
     table = store.tables["alloc"]
     stop = int(np.searchsorted(table["t_ns"], t_ns + store.origin_ns, side="right"))
-    row = _previous(store, address, stop, 0, allocations_only=False)
-    records = [r for r in store.records("baseline") if row < r.rows["alloc"] <= stop]
-    for record in reversed(records):
-        if (found := _in_baseline(store, record, address)) is not None:
-            return found
+    row = _previous(store, address, 0, stop)
+    if row >= 0 and table["delta_bytes"][row] >= 0:
+        return lifetime_of_row(store, row)
+    for record in reversed(_baselines(store, row + 1, stop)):
+        if (at := _row_in(record, address)) >= 0:
+            return followed(store, _of_baseline(store, record, at))
     return lifetime_of_row(store, row) if row >= 0 else None
 
 
-def _from_allocation(store: SessionStore, row: int) -> BlockLifetime:
-    table = store.tables["alloc"]
-    address = int(table["address"][row])
-    free, lost = _free_after(store, address, row + 1)
+def followed(store: SessionStore, block: BlockLifetime) -> BlockLifetime:
+    """Return `block` as it is after more events came; reads only those."""
+    rows = len(store.tables["alloc"])
+    if block.end is not None or block.lost_t_ns >= 0:
+        return block
+    start = block.known_rows
+    for record in _baselines(store, start, rows):
+        row = _next(store, block.address, start, record.rows["alloc"])
+        if row >= 0:
+            return replace(block, end=_end(store, row), known_rows=row + 1)
+        if _row_in(record, block.address, block.size_bytes) < 0:
+            return replace(block, lost_t_ns=record.clock_ns - store.origin_ns)
+        start = record.rows["alloc"]
+    row = _next(store, block.address, start, rows)
+    return replace(block, end=_end(store, row) if row >= 0 else None, known_rows=rows)
+
+
+def _allocation_before(store: SessionStore, address: int, size_bytes: int, row: int) -> int:
+    """Return the row that allocated the block freed at `row`, -1 if it was there from the start.
+
+    The search passes a baseline only if the baseline holds the block.
+    """
+    stop, found = row, -1
+    for record in reversed(_baselines(store, 0, row)):
+        found = _previous(store, address, record.rows["alloc"], stop)
+        if found >= 0 or _row_in(record, address, size_bytes) < 0:
+            break
+        stop = record.rows["alloc"]
+    else:
+        found = _previous(store, address, 0, stop)
+    # Another size is another block at the same address, which went away unseen in a gap.
+    return found if found >= 0 and store.tables["alloc"]["delta_bytes"][found] == size_bytes else -1
+
+
+def _of_baseline(store: SessionStore, record: Record, at: int) -> BlockLifetime:
+    columns = {name: int(values[at]) for name, values in record.columns.items() if len(values) > at}
+    address, size = columns["address"], columns["size_bytes"]
+    begin = _allocation_before(store, address, size, record.rows["alloc"])
+    module = store.string(int(store.tables["alloc"]["module"][begin])) if begin >= 0 else ""
     return BlockLifetime(
-        address, int(table["delta_bytes"][row]), int(table["category"][row]), int(table["device"][row]),
-        store.string(int(table["module"][row])), "", _end(store, row),
-        _end(store, free) if free >= 0 else None, lost,
+        address, size, min(columns["category"], len(CATEGORIES) - 1), columns["device"], module,
+        store.string(columns["name"]), _end(store, begin) if begin >= 0 else None,
+        known_rows=record.rows["alloc"],
     )  # fmt: skip
 
 
-def _in_baseline(store: SessionStore, record: Record, address: int) -> BlockLifetime | None:
-    at = np.flatnonzero(record.columns["address"] == address)
-    if not len(at):
-        return None
-    free, lost = _free_after(store, address, record.rows["alloc"])
-    columns = {name: int(values[at[0]]) for name, values in record.columns.items() if len(values)}
-    return BlockLifetime(
-        address, columns["size_bytes"], min(columns["category"], len(CATEGORIES) - 1), columns["device"],
-        "", store.string(columns["name"]), None, _end(store, free) if free >= 0 else None, lost,
-    )  # fmt: skip
+def _baseline_name(store: SessionStore, address: int, size_bytes: int, row: int) -> str:
+    """Return the name that the newest baseline before `row` has for this block, "" if none."""
+    for record in _baselines(store, 0, row)[-1:]:
+        at = _row_in(record, address, size_bytes)
+        if at >= 0:
+            return store.string(int(record.columns["name"][at]))
+    return ""
 
 
-def _free_after(store: SessionStore, address: int, row: int) -> tuple[int, int]:
-    """Return the row of the next free of `address`, and where the trail is lost (-1: nowhere)."""
-    for record in store.records("baseline"):
-        if record.rows["alloc"] < row:
-            continue
-        found = _next(store, address, row, record.rows["alloc"])
-        if found >= 0:
-            return found, -1
-        if not (record.columns["address"] == address).any():
-            return -1, record.clock_ns - store.origin_ns
-        row = record.rows["alloc"]
-    return _next(store, address, row, len(store.tables["alloc"])), -1
+def _baselines(store: SessionStore, first_row: int, last_row: int) -> list[Record]:
+    """Return the baselines that came after `first_row` rows and before row `last_row`, oldest first."""
+    return [r for r in store.records("baseline") if first_row <= r.rows["alloc"] <= last_row]
+
+
+def _row_in(record: Record, address: int, size_bytes: int | None = None) -> int:
+    match = record.columns["address"] == address
+    if size_bytes is not None:
+        match = match & (record.columns["size_bytes"] == size_bytes)
+    found = np.flatnonzero(match)
+    return int(found[0]) if len(found) else -1
 
 
 def _next(store: SessionStore, address: int, start: int, stop: int) -> int:
@@ -123,32 +155,14 @@ def _next(store: SessionStore, address: int, start: int, stop: int) -> int:
     return -1
 
 
-def _previous(store: SessionStore, address: int, stop: int, start: int, allocations_only: bool = True) -> int:
-    table = store.tables["alloc"]
+def _previous(store: SessionStore, address: int, start: int, stop: int) -> int:
+    column = store.tables["alloc"]["address"]
     for last in range(stop, start, -CHUNK_ROWS):
         first = max(start, last - CHUNK_ROWS)
-        match: NDArray[Any] = table["address"][first:last] == address
-        if allocations_only:
-            match = match & (table["delta_bytes"][first:last] >= 0)
-        found = np.flatnonzero(match)
+        found = np.flatnonzero(column[first:last] == address)
         if len(found):
             return first + int(found[-1])
     return -1
-
-
-def _baselines_before(store: SessionStore, row: int) -> list[Record]:
-    return [r for r in reversed(store.records("baseline")) if r.rows["alloc"] <= row]
-
-
-def _baseline_row(store: SessionStore, row: int) -> int:
-    """Return the first row that builds on the same baseline as `row`."""
-    before = _baselines_before(store, row)
-    return before[0].rows["alloc"] if before else 0
-
-
-def _named(store: SessionStore, record: Record, address: int) -> str:
-    at = np.flatnonzero(record.columns["address"] == address)
-    return store.string(int(record.columns["name"][at[0]])) if len(at) else ""
 
 
 def _end(store: SessionStore, row: int) -> BlockEnd:

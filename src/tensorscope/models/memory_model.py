@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -112,8 +113,9 @@ class MemoryModel:
         self.live = LiveBytes()
         self._rows = 0
         self._baselines = 0
-        self.mismatch_bytes = 0
-        """Our sum minus the recorder's own total at the last event; 0 or there is a defect."""
+        self._recorder_total: dict[int, int] = {}
+        self.devices: frozenset[int] = frozenset()
+        """Every device that a baseline or an event has spoken of."""
 
     def update(self, max_rows: int = 200_000) -> bool:
         """Index at most `max_rows` new events; return whether more wait."""
@@ -139,35 +141,40 @@ class MemoryModel:
         new = {name: self._store.tables["alloc"][name][self._rows : end] for name in _INDEXED}
         rows = np.arange(self._rows, end, dtype=np.int64)
         self._rows = end
+        self.devices |= set(np.unique(new["device"]).tolist())
         if self.device != ALL_DEVICES:
             mine = np.flatnonzero(new["device"] == self.device)
             new, rows = {name: values[mine] for name, values in new.items()}, rows[mine]
         if not len(rows):
             return
-        t_ns = new["t_ns"] - self._store.origin_ns
-        self.live.append(t_ns, new["delta_bytes"], new["category"], rows)
-        devices = np.unique(new["device"])
-        if len(devices) == 1 and (self.device != ALL_DEVICES or self._one_device()):
-            self.mismatch_bytes = int(self.live.total_bytes[-1]) - int(new["total_bytes"][-1])
+        self.live.append(new["t_ns"] - self._store.origin_ns, new["delta_bytes"], new["category"], rows)
+        for device in np.unique(new["device"]).tolist():
+            last = np.flatnonzero(new["device"] == device)[-1]
+            self._recorder_total[device] = int(new["total_bytes"][last])
 
-    def _one_device(self) -> bool:
-        return len(self.devices()) == 1
+    @property
+    def mismatch_bytes(self) -> int:
+        """Our sum minus the recorder's own totals; 0, or there is a defect on one side."""
+        return int(self.live.now_bytes.sum()) - sum(self._recorder_total.values())
 
     def _start(self, record: Record) -> None:
         sizes, category = record.columns["size_bytes"], record.columns["category"]
+        device = record.columns["device"]
+        self.devices |= set(np.unique(device).tolist())
         if self.device != ALL_DEVICES:
-            mine = record.columns["device"] == self.device
-            sizes, category = sizes[mine], category[mine]
+            mine = device == self.device
+            sizes, category, device = sizes[mine], category[mine], device[mine]
         by_category = np.zeros(len(CATEGORIES), np.int64)
         np.add.at(by_category, np.minimum(category, UNKNOWN), sizes)
         self.live.start(record.clock_ns - self._store.origin_ns, by_category)
+        found = np.unique(device).tolist()
+        self._recorder_total = {number: int(sizes[device == number].sum()) for number in found}
 
-    def devices(self) -> list[int]:
-        """Return every device that the newest baseline or the events so far speak of."""
-        seen = set(np.unique(self._store.tables["alloc"]["device"][: self._rows][-4096:]).tolist())
-        for record in self._store.records("baseline")[-1:]:
-            seen |= set(np.unique(record.columns["device"]).tolist())
-        return sorted(seen)
+    def known_until_ns(self) -> int:
+        """Return the time up to which anything is known: the last event or step boundary."""
+        ends = self._store.tables["step"]["t1_ns"]
+        last_step = int(ends[-1]) - self._store.origin_ns if len(ends) else 0
+        return max(self.span_ns()[1], last_step)
 
     def span_ns(self) -> tuple[int, int]:
         """Return the times of the first and the last point."""
@@ -195,7 +202,7 @@ class MemoryModel:
         first, last = window = self.window_ns(intent)
         count = max(1, min(intent.columns, last - first))
         edges = first + np.arange(count + 1) * (last - first) // count
-        columns = self.live.columns(edges)
+        columns = self.live.columns(edges, self.known_until_ns())
         high, low = columns.high_point, columns.low_point
         known = np.flatnonzero(high >= 0)
         starts = known[_run_starts(known, high[known], low[known])]
@@ -215,21 +222,26 @@ class MemoryModel:
             now_bytes=self.live.category_bytes(np.array([end_point]))[0],
             peak_t_ns=int(self.live.times_ns[peak_point]) if peak_point >= 0 else -1,
             peak_bytes=self.live.category_bytes(np.array([peak_point]))[0],
-            phases=self._bands("phase", "phase", first, last),
-            steps=self._bands("step", "step", first, last), gaps=self._gaps(first, last),
+            phases=self._bands("phase", first, last, intent.end_step),
+            steps=self._bands("step", first, last, intent.end_step), gaps=self._gaps(first, last),
             rss_t_ns=rss_t, rss_bytes=rss,
             events=end_point - self.live.point_at(first - 1),
         )  # fmt: skip
 
-    def _bands(self, kind: str, column: str, first: int, last: int) -> Bands:
+    def _bands(self, kind: str, first: int, last: int, current: int) -> Bands:
         table, origin = self._store.tables[kind], self._store.origin_ns
         begin = int(np.searchsorted(table["t1_ns"], first + origin, side="right"))
         end = int(np.searchsorted(table["t0_ns"], last + origin, side="left"))
         if end - begin > MAX_BANDS:
-            end = begin
+            begin, end = self._only(kind, current, begin, end)
         span = slice(begin, max(begin, end))
         t0, t1 = table["t0_ns"][span] - origin, table["t1_ns"][span] - origin
-        return Bands(t0, t1, table[column][span].astype(np.int64))
+        return Bands(t0, t1, table[kind][span].astype(np.int64))
+
+    def _only(self, kind: str, step: int, begin: int, end: int) -> tuple[int, int]:
+        """Return the rows of `step` alone, when there are too many to tell apart."""
+        low, high = (int(np.searchsorted(self._store.tables[kind]["step"], step, side)) for side in _SIDES)
+        return (low, high) if kind == "step" and begin <= low < high <= end else (begin, begin)
 
     def _gaps(self, first: int, last: int) -> Bands:
         gaps = np.array(self.live.gaps_ns, np.int64).reshape(-1, 2)
@@ -245,23 +257,23 @@ class MemoryModel:
         return table["t1_ns"][rows] - origin, table["rss_bytes"][rows]
 
     def moment(self, t_ns: int) -> Moment | None:
-        """Return what was alive at `t_ns`, None before the first point."""
+        """Return what was alive at `t_ns`; None where nothing is known."""
         point = self.live.point_at(t_ns)
-        if point < 0:
+        in_a_gap = any(start < t_ns < stop for start, stop in self.live.gaps_ns)
+        if point < 0 or in_a_gap or t_ns > self.known_until_ns():
             return None
         parts = self.live.category_bytes(np.array([point]))[0]
-        step = self._kind_at("step", "step", t_ns)
-        phase = self._kind_at("phase", "phase", t_ns)
+        step, phase = self._kind_at("step", t_ns), self._kind_at("phase", t_ns)
         return Moment(
             t_ns, step, phase, int(parts.sum()), tuple(parts.tolist()),
             int(self.live.rows[point]), int(self.live.times_ns[point]),
         )  # fmt: skip
 
-    def _kind_at(self, kind: str, column: str, t_ns: int) -> int:
+    def _kind_at(self, kind: str, t_ns: int) -> int:
         """Return the step or phase that runs at `t_ns`, -1 if none is known."""
         table, at = self._store.tables[kind], t_ns + self._store.origin_ns
         row = int(np.searchsorted(table["t0_ns"], at, side="right")) - 1
-        return int(table[column][row]) if row >= 0 and at <= table["t1_ns"][row] else -1
+        return int(table[kind][row]) if row >= 0 and at <= table["t1_ns"][row] else -1
 
     def event_near(self, t_ns: int, reach_ns: int, category: int = -1) -> int:
         """Return the row of the largest event within `reach_ns`, else of the nearest; -1 if none.
@@ -295,10 +307,11 @@ class MemoryModel:
         if not 0 <= row < len(table):
             return t_ns
         edges = np.array([table["t0_ns"][row], table["t1_ns"][row]]) - origin
-        point = int(self.live.columns(edges).high_point[0])
+        point = int(self.live.columns(edges, self.known_until_ns()).high_point[0])
         return max(int(self.live.times_ns[point]), int(edges[0])) if point >= 0 else t_ns
 
 
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 _INDEXED = ("t_ns", "delta_bytes", "total_bytes", "category", "device")
 
 

@@ -39,6 +39,7 @@ class ChartPlot(pg.PlotWidget):
         box.setMouseEnabled(x=True, y=False)
         box.disableAutoRange()
         box.setDefaultPadding(0)
+        box.setLimits(minXRange=1e-6)
         box.sigXRangeChanged.connect(self._on_range)
         box.sigResized.connect(self._on_resized)
         self.scene().sigMouseMoved.connect(self._on_mouse)

@@ -19,12 +19,14 @@ from tensorscope.views.items.chart_theme import ChartTheme, cosmetic, with_alpha
 from tensorscope.views.items.label_item import LabelItem
 from tensorscope.views.items.rect_batch_item import RectBatchItem
 
+Floats = NDArray[np.float64]
+
 NS = 1e9
 STRIP_EM = 1.25
 PEAK_ROOM_EM = 1.6
 
 
-def seconds(t_ns: NDArray[np.int64]) -> NDArray[np.float64]:
+def seconds(t_ns: NDArray[np.int64]) -> Floats:
     """Return ns since the origin as seconds."""
     return t_ns / NS
 
@@ -111,8 +113,8 @@ class MemoryChart(ChartPlot):
     @staticmethod
     def _set_steps(
         line: pg.PlotCurveItem,
-        x0: NDArray[np.float64],
-        x1: NDArray[np.float64],
+        x0: Floats,
+        x1: Floats,
         y: NDArray[np.number],
         shown: bool,
     ) -> None:
@@ -155,17 +157,27 @@ class MemoryChart(ChartPlot):
         x1 = np.concatenate([seconds(phases.t1_ns), seconds(steps.t1_ns)])
         y0 = np.repeat([ceiling - 2 * strip, ceiling - strip], [len(phases.kind), len(steps.kind)])
         y1 = y0 + strip
+        boxes = [x0, x1, y0, y1]
         peak = int(snapshot.peak_bytes.sum())
         if peak > 0 and self.high_line.isVisible():
-            at, (low, high) = snapshot.peak_t_ns / NS, self.x_range()
-            half = (high - low) * 6 * self.fontMetrics().height() / max(1.0, float(self.box.width()))
-            at = min(max(at, low + half), high - half)
-            x0, x1 = np.append(x0, at - half), np.append(x1, at + half)
-            y0, y1 = np.append(y0, peak), np.append(y1, peak + strip)
+            boxes = self._with_note(boxes, snapshot.peak_t_ns / NS, peak)
             texts.append(self.tr("Peak {size}").format(size=format_bytes(peak)))
             colours.append(theme.text)
+        if self.rss_line.isVisible() and len(snapshot.rss_bytes):
+            rss = int(snapshot.rss_bytes[-1])
+            boxes = self._with_note(boxes, snapshot.rss_t_ns[-1] / NS, rss)
+            texts.append(self.tr("Process {size}").format(size=format_bytes(rss)))
+            colours.append(theme.warning)
         self.labels.font = self.font()
-        self.labels.set_labels(x0, x1, y0, y1, texts, colours)
+        self.labels.set_labels(*boxes, texts, colours)
+
+    def _with_note(self, boxes: list[Floats], x: float, y: float) -> list[Floats]:
+        """Return `boxes` and one more just above the point, moved sideways into the view."""
+        low, high = self.x_range()
+        half = (high - low) * 6 * self.fontMetrics().height() / max(1.0, float(self.box.width()))
+        at = min(max(x, low + half), high - half)
+        more = (at - half, at + half, y, y + self._strip)
+        return [np.append(column, value) for column, value in zip(boxes, more, strict=True)]
 
 
 def _set_band(item: RectBatchItem, bands: Bands, y0: float, y1: float, kind: NDArray[np.int64]) -> None:

@@ -18,6 +18,7 @@ from tensorscope.core.units import MISSING, format_bytes
 from tensorscope.models.block_lifetime import (
     BlockEnd,
     BlockLifetime,
+    followed,
     lifetime_of_address,
     lifetime_of_row,
 )
@@ -158,8 +159,10 @@ class MemoryView(SessionView):
         self._chart.apply(
             self._snapshot, self._names.phases(), self._session.current_step, self._rss.isChecked()
         )
+        self._show_window()
         self._show_devices()
         self._show_moment()
+        self._follow_block()
 
     def is_idle(self) -> bool:
         """Return whether every event that arrived is in the picture."""
@@ -186,6 +189,8 @@ class MemoryView(SessionView):
     # -- what the person does -------------------------------------------------------------------
 
     def _on_window(self, index: int) -> None:
+        if index == len(WINDOWS):
+            return
         self._intent = replace(self._intent, steps=WINDOWS[index], window_ns=None)
         self.refresh()
 
@@ -260,8 +265,20 @@ class MemoryView(SessionView):
         elif selection.storage:
             _, end_ns = self._model.window_ns(MemoryIntent(steps=1, end_step=self._session.current_step))
             self._block = lifetime_of_address(store, selection.storage, end_ns)
+        self._show_block()
+
+    def _follow_block(self) -> None:
+        if self._block is None:
+            return
+        block = followed(self._session.store, self._block)
+        if (block.end, block.lost_t_ns) != (self._block.end, self._block.lost_t_ns):
+            self._block = block
+            self._show_block()
+        self._block = block
+
+    def _show_block(self) -> None:
         self._chart.show_lifetime(self._block)
-        self._selected.setText(self._block_text(selection))
+        self._selected.setText(self._block_text(self._session.selection))
 
     # -- texts ----------------------------------------------------------------------------------
 
@@ -334,8 +351,17 @@ class MemoryView(SessionView):
             text = self.tr("Attach to a program or open a session file to see its memory.")
         self._message.setText(text)
 
+    def _show_window(self) -> None:
+        """Say in the chooser that the person moved the window away from the last steps."""
+        custom = self._intent.window_ns is not None
+        if custom and self._window.count() == len(WINDOWS):
+            self._window.addItem(self.tr("Chosen span"))
+        elif not custom and self._window.count() > len(WINDOWS):
+            self._window.removeItem(len(WINDOWS))
+        self._window.setCurrentIndex(len(WINDOWS) if custom else WINDOWS.index(self._intent.steps))
+
     def _show_devices(self) -> None:
-        devices = self._model.devices()
+        devices = sorted(self._model.devices)
         known = [self._device.itemData(i) for i in range(self._device.count())]
         wanted = [ALL_DEVICES, *devices]
         self._device.setVisible(len(devices) > 1)
@@ -368,7 +394,7 @@ class MemoryView(SessionView):
         for steps in WINDOWS:
             text = self.tr("Last {count} steps").format(count=steps) if steps > 1 else self.tr("Last step")
             self._window.addItem(text if steps else self.tr("All steps"))
-        self._window.setCurrentIndex(WINDOWS.index(self._intent.steps))
+        self._show_window()
         self._window.setAccessibleName(self.tr("Time window"))
         self._device.clear()
         self._device.setAccessibleName(self.tr("Device"))

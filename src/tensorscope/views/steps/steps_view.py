@@ -150,6 +150,7 @@ class StepsView(SessionView):
         self._loss.apply(snapshot)
         self._peak.apply(snapshot)
         self._on_step(self._session.current_step)
+        self._show_window()
         self._summary.setText(self._summary_text(snapshot))
 
     def is_idle(self) -> bool:
@@ -177,6 +178,8 @@ class StepsView(SessionView):
         return self._time, self._loss, self._peak
 
     def _on_window(self, index: int) -> None:
+        if index == len(WINDOWS):
+            return
         self._intent = replace(self._intent, steps=WINDOWS[index], window=None)
         self.refresh()
 
@@ -261,6 +264,15 @@ class StepsView(SessionView):
         )
         return text + " · " + self.tr("sampled") if snapshot.sampled else text
 
+    def _show_window(self) -> None:
+        """Say in the chooser that the person moved the window away from the last steps."""
+        custom = self._intent.window is not None
+        if custom and self._window.count() == len(WINDOWS):
+            self._window.addItem(self.tr("Chosen span"))
+        elif not custom and self._window.count() > len(WINDOWS):
+            self._window.removeItem(len(WINDOWS))
+        self._window.setCurrentIndex(len(WINDOWS) if custom else WINDOWS.index(self._intent.steps))
+
     def _show_message(self) -> None:
         if self._session.store.hello:
             text = self.tr("Waiting for the first step: it ends when an optimizer has stepped.")
@@ -304,7 +316,7 @@ class StepsView(SessionView):
         for steps in WINDOWS:
             text = self.tr("Last {count} steps").format(count=steps) if steps else self.tr("All steps")
             self._window.addItem(text)
-        self._window.setCurrentIndex(WINDOWS.index(self._intent.steps))
+        self._show_window()
         self._window.setAccessibleName(self.tr("Step window"))
         axes = (self.tr("Step time (ms)"), self.tr("Loss"), self.tr("Peak memory"))
         for chart, text in zip(self._charts(), axes, strict=True):
