@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 import socket
 import time
+from array import array
 from collections.abc import Callable
 
 from tensorscope.core.address import parse_address
 from tensorscope.core.handshake import ANSWER_BYTES, NONCE_BYTES, answer
-from tensorscope.core.wire import Frame, FrameParser, encode
+from tensorscope.core.wire import ARRAY_CODES, Frame, FrameParser, encode
 
 
 class Window:
@@ -59,10 +60,6 @@ class Window:
         values: list[float] = []
         for frame in self.of(kind):
             column = frame.columns[name]
-            from array import array
-
-            from tensorscope.core.wire import ARRAY_CODES
-
             data = array(ARRAY_CODES[column.dtype])
             data.frombytes(bytes(column.data))
             values += data.tolist()
@@ -85,6 +82,12 @@ class Window:
 
         self.wait(found)
         return found()[0]
+
+    def __enter__(self) -> Window:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.close()
 
     def close(self) -> None:
         with contextlib.suppress(OSError):

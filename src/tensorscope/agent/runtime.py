@@ -84,15 +84,16 @@ class Agent:
         self.hooks.install_base()
         if self._at_rest and self.courier.has_sink:
             self._guard(self._begin)
+            self.steps.wait_for_work()
+        self._at_rest = False
 
-    def detach(self, reason: str, in_training_thread: bool = True) -> None:
+    def detach(self, reason: str) -> None:
         """Take everything out and say goodbye. At a step boundary, or when no boundary comes any more."""
         if not self.alive:
             return
         self.alive = False
-        self._guard(self._leave, in_training_thread)
+        self._guard(self._leave)
         self.hooks.remove()
-        self.compiled.remove()
         self.courier.stop(reason)
         if self.on_detached is not None:
             self.on_detached()
@@ -100,10 +101,10 @@ class Agent:
     def forget(self) -> None:
         """In a forked child: nothing of ours may run or be sent there."""
         self.alive = False
-        self.hooks.remove()
-        self.compiled.remove()
-        self.outbox.clear()
         self.courier.forget()
+        self.outbox.clear()
+        self._guard(self._leave)
+        self.hooks.remove()
 
     def emit(self, frame: Frame) -> None:
         """Queue a frame, if anybody listens."""
@@ -195,7 +196,7 @@ class Agent:
         elif self.courier.has_sink:
             self._begin()
         elif self._running is not None:
-            self._leave(True)
+            self._leave()
 
     def _end_step(self, now_ns: int) -> None:
         begun = perf_counter_ns()
@@ -221,15 +222,13 @@ class Agent:
         self.deep_wanted = False
         if self._running != level:
             self._switch(level)
+        self.hooks.install_pairs(modules=not self.compiled.seen and not self.modules.broken)
         if resync:
             self.captures.tell("resync")
         self.steps.level = LEVELS.index(level)
         for capture in (self.steps, self.modules):
             capture.begin_step(self.context.step)
         self.captures.tell("begin_step", self.context.step)
-        if self._at_rest:
-            self._at_rest = False
-            self.steps.wait_for_work()
 
     def _switch(self, level: str) -> None:
         if self._running is None:
@@ -238,7 +237,6 @@ class Agent:
             self.modules.start()
         self._running = level
         self.modules.rows = level != "pulse"
-        self.hooks.install_pairs(modules=not self.compiled.seen)
         self.captures.run_level(level)
         self.courier.say_hello()
 
@@ -249,7 +247,7 @@ class Agent:
             self.program.find_owners()
         self.program.refresh()
 
-    def _leave(self, in_training_thread: bool) -> None:
+    def _leave(self) -> None:
         """Stop every capture; only the base hooks stay."""
         self._running = None
         self.hooks.remove_pairs()
@@ -303,7 +301,6 @@ class Agent:
         if os.environ.get("TENSORSCOPE_DEBUG"):
             sys.excepthook(type(error), error, error.__traceback__)
         if what == "modules":
-            self.compiled.seen = True
-            self.hooks.remove_modules()
+            self.modules.broken = True
         else:
             self.detach(text)

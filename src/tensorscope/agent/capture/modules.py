@@ -42,6 +42,8 @@ class ModulesCapture(Capture):
         super().__init__(context)
         self.rows = False
         """Whether to emit a row per call (scope) or only follow the roots (pulse)."""
+        self.broken = False
+        """Set when it has failed: nothing is followed any more, and the hooks go at the next boundary."""
         self._steps = steps
         self._root_begins = root_begins
         self._root_ends = root_ends
@@ -67,7 +69,7 @@ class ModulesCapture(Capture):
     def enter(self, module: Any, args: Any) -> None:
         """Forward pre hook of every module."""
         now = perf_counter_ns()
-        if get_ident() != self._thread:
+        if self.broken or get_ident() != self._thread:
             return
         if not self._stack:
             self._enter_root(module, args, now)
@@ -87,7 +89,7 @@ class ModulesCapture(Capture):
         """Forward hook of every module, called also when its forward has raised."""
         now = perf_counter_ns()
         stack = self._stack
-        if not stack or get_ident() != self._thread:
+        if not stack or self.broken or get_ident() != self._thread:
             return
         key, string, call, start = stack.pop()
         if key != id(module):
