@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tensorscope.core.wire import ARRAY_CODES, Column, Frame
 
 if TYPE_CHECKING:
+    from tensorscope.agent.capture.deep_step import DeepStep
     from tensorscope.agent.interner import Interner
     from tensorscope.agent.program import Program
 
@@ -32,9 +33,12 @@ class Context:
         Set while allocations are recorded: returns (live, peak) allocator bytes of all devices at the
         end of, and highest within, the step that the allocator capture has ended last. It must
         therefore end its step before whoever asks; (-1, -1) where that step was not recorded.
+    deep
+        What the graph capture knows of the deep step under way, for the captures that are told after it.
     """
 
     memory_totals: Callable[[], tuple[int, int]] | None = None
+    deep: DeepStep | None = None
 
     def __init__(self, interner: Interner, program: Program, emit: Callable[[Frame], None]) -> None:
         self.interner = interner

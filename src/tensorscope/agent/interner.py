@@ -32,6 +32,10 @@ class Interner:
                 found = self._ids[text] = len(self._texts) - 1
         return found
 
+    def text(self, number: int) -> str:
+        """Return the text of an id."""
+        return self._texts[number]
+
     def frames_since(self, cursor: int) -> tuple[list[Frame], int]:
         """Return ``strings`` frames for every text from id `cursor` on, and the next cursor."""
         end = len(self._texts)
