@@ -343,7 +343,11 @@ class Recorder final : public profiler::ProfilerStateBase {
 
   // A named tensor lies at this address at the end of the step.
   void name(const Labels& labels, int64_t i) {
-    const auto found = blocks_.find(labels.address[i]);
+    auto found = blocks_.find(labels.address[i]);
+    if (found != blocks_.end() && found->second.assumed && found->second.size_bytes != labels.size_bytes[i]) {
+      end(found, now_ns(), static_cast<uint64_t>(inferred_) << 8);  // replaced where we do not look
+      found = blocks_.end();
+    }
     if (found != blocks_.end()) {
       found->second.named_step = step_;
       if (found->second.fresh) decide(found->second, labels.category[i]);

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import gc
+import os
+import subprocess
+import sys
 import threading
+from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from torch import nn
 
 from tensorscope.agent.capture.recorder_build import RecorderUnavailableError
 from tensorscope.core.schema import CATEGORIES
 from tests.agent.allocator_cases import CASES, TinyGpt, mlp, tokens
 from tests.agent.allocator_harness import Harness, Replay, values
+
+ROOT = Path(__file__).parents[2]
+CHILD_ENVIRONMENT = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
 
 
 @pytest.fixture(autouse=True)
@@ -354,3 +363,112 @@ def test_that_a_library_that_is_not_ready_delays_the_recording_not_the_training(
         harness.train_step(lambda: torch.randn(4, 32))
         assert harness.capture.recorder_kind == "native"
         assert {step for step, _, _ in Replay(harness.frames).seen} == {2}
+
+
+def test_that_a_stop_from_elsewhere_falls_silent_and_still_lets_the_programs_profiler_in() -> None:
+    import torch.autograd.profiler as profiler
+
+    original = profiler._enable_profiler
+    harness = Harness(mlp())
+    harness.capture.start()
+    recorder = harness.capture.recorder
+    stopper = threading.Thread(target=harness.capture.stop)
+    stopper.start()
+    stopper.join()
+    held = torch.zeros(1000)
+    assert recorder.is_pushed()
+    assert recorder.totals()[0] == sum(p.untyped_storage().nbytes() for p in harness.model.parameters())
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]):
+        torch.ones(3)
+    assert profiler._enable_profiler is original
+    del held
+
+
+def test_that_the_python_recorder_leaves_compiled_programs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    from tensorscope.agent.capture import allocator_python
+
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with Harness(model, optimizer, build=no_compiler) as harness:
+        harness.train_step(lambda: torch.randn(4, 32))
+        assert harness.capture.recorder_kind == "python"
+        monkeypatch.setattr(allocator_python, "uses_compile", lambda: True)  # torch.compile was called
+        harness.boundary()
+        assert harness.capture.recorder_kind == "none"
+        assert "torch.compile" in harness.capture.recorder_note
+        assert torch.utils._python_dispatch._get_current_dispatch_mode() is None
+        assert harness.notices() == ["allocator-fallback", "allocator-aside"]
+        assert harness.context.memory_totals() == (-1, -1)
+
+
+def test_that_a_forked_child_records_nothing() -> None:
+    """Data loader workers are children: what they allocate is no memory of the program's."""
+    code = """
+import os, torch
+from tests.agent.allocator_harness import Harness
+with Harness(torch.nn.Identity()) as harness:
+    recorder = harness.capture.recorder
+    if (child := os.fork()) == 0:
+        kept = [torch.zeros(100) for _ in range(5)]
+        rows = recorder.finish_step(None)
+        os._exit(len(rows["t_ns"]))
+    assert os.waitpid(child, 0)[1] == 0, "the child recorded"
+    kept = torch.zeros(10)
+    assert len(recorder.finish_step(None)["t_ns"]) == 1, "the parent goes on"
+"""
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=CHILD_ENVIRONMENT, check=False)
+    assert done.returncode == 0
+
+
+def test_that_a_program_that_ends_while_recording_ends_well() -> None:
+    code = """
+import torch
+from tests.agent.allocator_harness import Harness
+harness = Harness(torch.nn.Linear(100, 100))
+harness.capture.start()
+kept = [torch.zeros(1000) for _ in range(1000)]
+harness.forward(torch.randn(4, 100)).sum().backward()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=CHILD_ENVIRONMENT, check=False, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+operation = st.sampled_from(["new", "view", "drop", "resize", "inplace", "use", "backward", "boundary"])
+
+
+@settings(max_examples=40, deadline=None)
+@given(script=st.lists(st.tuples(operation, st.integers(0, 99)), max_size=40))
+def test_that_any_use_of_tensors_adds_up_to_what_is_alive(script: list[tuple[str, int]]) -> None:
+    held: list[torch.Tensor] = []
+    weight = nn.Parameter(torch.ones(8))
+    model = nn.ParameterList([weight])
+    weight.grad = None
+    with Harness(model) as harness:
+        for kind, number in script:
+            chosen = held[number % len(held)] if held else None
+            if kind == "new":
+                held.append(torch.zeros(8 * (number + 1)))
+            elif kind == "boundary":
+                harness.boundary()
+            elif kind == "backward":
+                harness.backward((weight * torch.ones(8)).exp().sum())
+            elif chosen is None:
+                continue
+            elif kind == "view":
+                held.append(chosen.view(-1)[: number + 1])
+            elif kind == "drop":
+                del held[number % len(held)]
+            elif kind == "resize" and chosen._base is None:
+                chosen.resize_(8 * (number + 1))
+            elif kind == "inplace":
+                chosen.add_(1.0)
+            elif kind == "use":
+                held.append(chosen * 2)
+        chosen = None
+        harness.boundary()
+        alive = [*held, weight, *([] if weight.grad is None else [weight.grad])]
+        storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in alive}
+        assert harness.context.memory_totals()[0] == sum(storages.values())
+        assert Replay(harness.frames).live() == sum(storages.values())

@@ -6,6 +6,7 @@ import threading
 import time
 from array import array
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,14 +94,22 @@ class AllocatorCapture(Capture):
         self._record("start")
 
     def stop(self) -> None:
-        """Leave every slot that is ours."""
+        """Leave every slot that is ours.
+
+        From another thread than the one that is recorded this cannot be done: the recorder then falls
+        silent, and leaves its slot when that thread starts a profiler or ends.
+        """
         self.context.memory_totals = None
-        self._guard.remove()
-        self._recording = False
-        if self.recorder is not None:
+        recorder, recording = self.recorder, self._recording
+        if recorder is not None:
             self._report_out_of_memory()
-            self.recorder.close()
-            self.recorder = None
+            self.recorder, self._recording = None, False
+            if recording and not (threading.get_ident() == self._thread and recorder.pop()):
+                recorder.enable(False)
+                self._guard.step_aside = partial(self._close_late, recorder)
+                return
+            recorder.close()
+        self._guard.remove()
 
     def set_rows(self, on: bool) -> None:
         """Emit each event from now on, or only keep totals. At a step boundary."""
@@ -116,6 +125,8 @@ class AllocatorCapture(Capture):
 
     def begin_step(self, step: int) -> None:
         """Begin, or begin again, where recording could not go on before."""
+        if self.recorder is not None and self.recorder.kind == "none":
+            self._step_aside()
         if self._recording and self.recorder is not None and self.recorder.is_pushed():
             return
         self._record("resync" if self._recording or self._aside else "start")
@@ -160,6 +171,11 @@ class AllocatorCapture(Capture):
     def after_backward(self, roots: tuple[Any, ...]) -> None:
         """Leave a thread that is not ours."""
         self._leave_thread()
+
+    def _close_late(self, recorder: Recorder) -> None:
+        if recorder.is_pushed():
+            recorder.close()
+            self._guard.remove()
 
     def _visit_thread(self) -> None:
         if threading.get_ident() != self._thread and self.recorder is not None:

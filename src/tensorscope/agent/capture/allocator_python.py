@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
+import threading
 import time
 import weakref
 from collections.abc import Iterable, Iterator
@@ -37,8 +38,9 @@ class PythonRecorder:
         self._problem = problem
         self._mode: _StorageMode | None = None
         self._events: list[tuple[int, int, int, int, int, int]] = []
-        self._known: dict[int, tuple[Any, int, int]] = {}
-        """By StorageImpl: weak reference, address, bytes (0: older than the recording, not counted)."""
+        self._thread = 0
+        self._known: dict[int, tuple[Any, int, int, bool]] = {}
+        """By StorageImpl: weak reference, address, bytes, whether its allocation was recorded."""
 
     @property
     def kind(self) -> str:
@@ -62,21 +64,26 @@ class PythonRecorder:
         if self._mode is None and not uses_compile():
             self._mode = _StorageMode(self)
             self._mode.__enter__()
+            self._thread = threading.get_ident()
         return self._mode is not None
 
     def pop(self) -> bool:
-        """See no more."""
+        """See no more; False in another thread than it was pushed in, where modes cannot be left."""
         if self._mode is not None:
+            if threading.get_ident() != self._thread:
+                return False
             self._mode.__exit__(None, None, None)
             self._mode = None
         return True
 
     def is_pushed(self) -> bool:
-        """Return whether operators are seen."""
-        return self._mode is not None
+        """Return whether this thread's operators are seen."""
+        return self._mode is not None and threading.get_ident() == self._thread
 
     def enable(self, on: bool) -> None:
-        """Nothing to do: what is not pushed sees nothing."""
+        """Record, or let operators pass."""
+        if self._mode is not None:
+            self._mode.on = on
 
     def close(self) -> None:
         """Let go of everything."""
@@ -123,7 +130,7 @@ class PythonRecorder:
         """Note that `tensor` exists already: its storage is no allocation of this operator."""
         storage = storage_of(tensor)
         if storage is not None and storage._cdata not in self._known:
-            self._remember(storage, storage.data_ptr(), 0, tensor.get_device())
+            self._remember(storage, storage.data_ptr(), storage.nbytes(), tensor.get_device(), False)
 
     def see_result(self, tensor: torch.Tensor) -> None:
         """Record the storage of `tensor` if it is new, or has grown or shrunk."""
@@ -133,25 +140,26 @@ class PythonRecorder:
         address, size, device = storage.data_ptr(), storage.nbytes(), tensor.get_device()
         known = self._known.get(storage._cdata)
         if known is not None:
-            _, old_address, old_size = known
-            if not old_size or (old_address, old_size) == (address, size):
+            _, old_address, old_size, recorded = known
+            if (old_address, old_size) == (address, size):
                 return
-            self._append(old_address, -old_size, device)
+            if recorded:
+                self._append(old_address, -old_size, device)
         if size and address:
             self._append(address, size, device)
-            self._remember(storage, address, size, device)
+            self._remember(storage, address, size, device, True)
 
-    def _remember(self, storage: Any, address: int, size: int, device: int) -> None:
+    def _remember(self, storage: Any, address: int, size: int, device: int, recorded: bool) -> None:
         key = storage._cdata
 
         def ended(reference: Any) -> None:
             known = self._known.get(key)
             if known is not None and known[0] is reference:
                 del self._known[key]
-                if size:
+                if recorded:
                     self._append(address, -size, device)
 
-        self._known[key] = (weakref.ref(storage, ended), address, size)
+        self._known[key] = (weakref.ref(storage, ended), address, size, recorded)
 
     def _append(self, address: int, delta_bytes: int, device: int, kind: int = _MEMORY) -> None:
         self._events.append((time.perf_counter_ns(), address, delta_bytes, device, self._scope.value, kind))
@@ -180,11 +188,14 @@ class _StorageMode(TorchDispatchMode):  # type: ignore[misc]
 
     def __init__(self, recorder: PythonRecorder) -> None:
         super().__init__()
+        self.on = True
         self._recorder = recorder
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if any(kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__ for kind in types):
             return NotImplemented  # such a tensor dispatches itself; its inner operators come by here
+        if not self.on:
+            return func(*args, **(kwargs or {}))
         recorder = self._recorder
         for leaf in _tensors_in(args):
             recorder.see_old(leaf)

@@ -169,6 +169,9 @@ class Ledger:
 
     def _name(self, now: int, address: int, size: int, category: int, device: int) -> None:
         block = self._blocks.get(address)
+        if block is not None and block.assumed and block.size != size:
+            self._end(address, block, now, self.inferred << 8)  # replaced where we do not look
+            block = None
         if block is None:
             block = self._blocks[address] = Block(size, device, category)
             block.assumed = True

@@ -18,7 +18,7 @@ class ProfilerGuard:
     """Calls `step_aside` in the program's thread just before its profiler is enabled."""
 
     def __init__(self, step_aside: Callable[[], None]) -> None:
-        self._step_aside = step_aside
+        self.step_aside = step_aside
         self._patched: list[tuple[Any, str, Any, Any]] = []
 
     def install(self) -> None:
@@ -33,7 +33,7 @@ class ProfilerGuard:
 
     def remove(self) -> None:
         """Restore what is still ours; a wrapper that somebody has wrapped in turn just calls on."""
-        self._step_aside = _nothing
+        self.step_aside = _nothing
         for module, name, original, wrapper in self._patched:
             if getattr(module, name) is wrapper:
                 setattr(module, name, original)
@@ -41,7 +41,7 @@ class ProfilerGuard:
 
     def _wrap(self, original: Any) -> Any:
         def enable(*args: Any, **kwargs: Any) -> Any:
-            self._step_aside()
+            self.step_aside()
             return original(*args, **kwargs)
 
         return enable
