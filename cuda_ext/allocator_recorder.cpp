@@ -32,12 +32,12 @@
 namespace {
 
 constexpr uint8_t kInput = 4, kActivation = 5, kTemporary = 6, kUnknown = 7;  // schema.CATEGORIES
-constexpr uint8_t kOther = 0, kForward = 1;                                   // schema.PHASES
+constexpr uint8_t kForward = 1;                                               // schema.PHASES
 constexpr int kDevices = 65;                                                  // the CPU and 64 others
 constexpr int64_t kNoRow = -1;
 constexpr uint64_t kOwned = 1;  // in place of a storage: torch will report the free, no need to ask
 
-enum class Kind : uint8_t { kMemory, kForward, kInput, kBackward };
+enum class Kind : uint8_t { kMemory, kForwardBegin, kForwardEnd, kInput, kBackward };
 
 struct Event {
   int64_t t_ns;
@@ -54,11 +54,11 @@ struct Block {
   uint64_t named_step = 0;  // last step at whose end a named tensor lay in it
   int16_t device = -1;
   uint8_t category = kUnknown;
-  bool fresh = false;         // allocated in this step, category still open
-  bool inside = false;        // made in the forward phase
-  bool for_backward = false;  // made in it, or between it and the backward that follows
-  bool input = false;         // an argument of the root module reached it
-  bool saved = false;         // for_backward, and alive when a backward began
+  bool fresh = false;    // allocated in this step, category still open
+  bool forward = false;  // made in the forward phase, which holds the loss function
+  bool inside = false;   // made while a root module's forward ran
+  bool input = false;    // an argument of a root module reached it
+  bool saved = false;    // made in forward, and alive when a backward began
   bool assumed = false;  // only its tensor is known: neither allocation nor free is reported
 };
 
@@ -155,7 +155,7 @@ class Recorder final : public profiler::ProfilerStateBase {
     blocks_.clear(), fresh_.clear(), assumed_.clear(), events_.clear(), rows_.clear();
     live_.fill(0);
     live_total_ = peak_ = lost_rows_ = 0;
-    lost_step_ = in_forward_ = false;
+    lost_step_ = inside_ = false;
     step_ += 1;
     for (int64_t i = 0; i < labels.count; ++i) {
       const bool owned =
@@ -246,7 +246,8 @@ class Recorder final : public profiler::ProfilerStateBase {
     for (const Event& event : events_) {
       switch (event.kind) {
         case Kind::kMemory: event.delta_bytes > 0 ? allocated(event) : freed(event); break;
-        case Kind::kForward: in_forward_ = true; break;
+        case Kind::kForwardBegin: inside_ = true; break;
+        case Kind::kForwardEnd: inside_ = false; break;
         case Kind::kInput: mark_input(event.address); break;
         case Kind::kBackward: mark_saved(); break;
       }
@@ -263,9 +264,8 @@ class Recorder final : public profiler::ProfilerStateBase {
     block.size_bytes = event.delta_bytes;
     block.device = event.device;
     block.fresh = true;
-    const uint8_t phase = static_cast<uint8_t>(event.scope);
-    block.inside = phase == kForward;
-    block.for_backward = block.inside || (phase == kOther && in_forward_);
+    block.forward = static_cast<uint8_t>(event.scope) == kForward;
+    block.inside = inside_;
     block.row = rows_.size();
     emit(event.t_ns, event.address, block, event.delta_bytes, event.scope);
     blocks_.emplace(event.address, block);
@@ -317,9 +317,8 @@ class Recorder final : public profiler::ProfilerStateBase {
   void mark_saved() {
     for (const uint64_t address : fresh_) {
       const auto found = blocks_.find(address);
-      if (found != blocks_.end() && found->second.for_backward) found->second.saved = true;
+      if (found != blocks_.end() && found->second.forward) found->second.saved = true;
     }
-    in_forward_ = false;
   }
 
   void adopt(const Labels& labels, int64_t i, bool assumed) {
@@ -370,10 +369,10 @@ class Recorder final : public profiler::ProfilerStateBase {
       const auto found = blocks_.find(address);
       if (found == blocks_.end() || !found->second.fresh) continue;
       Block& block = found->second;
-      decide(block, block.input ? kInput : block.inside || block.saved ? kActivation : kUnknown);
+      decide(block, block.input ? kInput : block.forward ? kActivation : kUnknown);
     }
     fresh_.clear();
-    in_forward_ = false;
+    inside_ = false;
   }
 
   void infer_frees() {
@@ -407,7 +406,7 @@ class Recorder final : public profiler::ProfilerStateBase {
   uint64_t step_ = 1;
   uint32_t inferred_ = 0;
   bool lost_step_ = false;
-  bool in_forward_ = false;  // a root module was called, and no backward has begun since
+  bool inside_ = false;  // a root module's forward runs
 };
 
 using Handle = std::shared_ptr<Recorder>;
@@ -501,7 +500,9 @@ void tsr_mark_input(void* self, uint64_t address) {
   (*static_cast<Handle*>(self))->append(address, 0, 0, Kind::kInput);
 }
 
-void tsr_mark_forward(void* self) { (*static_cast<Handle*>(self))->append(0, 0, 0, Kind::kForward); }
+void tsr_mark_forward(void* self, int begins) {
+  (*static_cast<Handle*>(self))->append(0, 0, 0, begins ? Kind::kForwardBegin : Kind::kForwardEnd);
+}
 
 void tsr_mark_backward(void* self) { (*static_cast<Handle*>(self))->append(0, 0, 0, Kind::kBackward); }
 

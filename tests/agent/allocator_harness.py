@@ -66,7 +66,6 @@ class Harness:
         self.capture.before_forward(self.model, args, {})
         self.context.enter(1, 0)
         output = self.model(*args)
-        self.context.enter(0, 0)
         self.capture.after_forward(self.model, output)
         return output
 

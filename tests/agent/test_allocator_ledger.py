@@ -27,7 +27,7 @@ event = st.one_of(
     st.tuples(st.just("alloc"), address, st.sampled_from(SIZES), device, scope),
     st.tuples(st.just("free"), address, st.sampled_from(SIZES), device, scope),
     st.tuples(st.just("input"), address),
-    st.tuples(st.just("forward")),
+    st.tuples(st.just("forward"), st.booleans()),
     st.tuples(st.just("backward")),
 )
 label_rows = st.lists(st.tuples(address, st.sampled_from(SIZES), st.integers(0, 3), device), max_size=5)
@@ -136,7 +136,7 @@ def one_step(pair: Pair, *events: tuple, named: list | None = None) -> list[str]
     return [CATEGORIES[index] for index in rows["category"]]
 
 
-A, B = ADDRESSES[:2]
+A, B, C = ADDRESSES[:3]
 OTHER, FORWARD, BACKWARD = 0, 1, 2
 
 
@@ -149,23 +149,14 @@ def test_that_what_forward_made_and_backward_finds_is_activation(pair: Pair) -> 
     assert found == ["activation"] * 2
 
 
-def test_that_what_the_loss_function_keeps_for_backward_is_activation(pair: Pair) -> None:
-    found = one_step(
-        pair,
-        ("alloc", A, 64, -1, OTHER),  # before forward: data
-        ("forward",),
-        ("alloc", B, 64, -1, OTHER),  # after it: the loss
-        ("backward",),
-        ("free", B, 64, -1, BACKWARD),
-        ("free", A, 64, -1, OTHER),
-    )
-    assert found == ["temporary", "activation", "activation", "temporary"]
+def test_that_what_was_there_before_forward_is_no_activation(pair: Pair) -> None:
+    found = one_step(pair, ("alloc", A, 64, -1, OTHER), ("backward",), ("free", A, 64, -1, BACKWARD))
+    assert found == ["temporary"] * 2
 
 
 def test_that_what_backward_makes_is_no_activation_of_the_next_backward(pair: Pair) -> None:
     found = one_step(
         pair,
-        ("forward",),
         ("backward",),
         ("alloc", A, 64, -1, BACKWARD),
         ("backward",),
@@ -174,16 +165,22 @@ def test_that_what_backward_makes_is_no_activation_of_the_next_backward(pair: Pa
     assert found == ["temporary"] * 2
 
 
-def test_that_an_argument_of_the_model_is_input_unless_a_forward_made_it(pair: Pair) -> None:
+def test_that_an_argument_of_a_root_is_input_unless_a_root_made_it(pair: Pair) -> None:
     found = one_step(
         pair,
         ("alloc", A, 64, -1, OTHER),
+        ("forward", True),
         ("input", A),
-        ("alloc", B, 64, -1, FORWARD),
+        ("alloc", B, 64, -1, FORWARD),  # what a generator makes
+        ("forward", False),
+        ("alloc", C, 64, -1, FORWARD),  # what the loop makes for the discriminator
+        ("forward", True),
         ("input", B),
+        ("input", C),
+        ("forward", False),
         ("backward",),
     )
-    assert found == ["input", "activation"]
+    assert found == ["input", "activation", "input"]
 
 
 def test_that_an_input_mark_means_the_block_that_is_there_at_that_moment(pair: Pair) -> None:

@@ -152,14 +152,16 @@ class AllocatorCapture(Capture):
         if self.recorder is None or not self._recording:
             return
         self._visit_thread()
-        self.recorder.mark_forward()
+        self.recorder.mark_forward(True)
         for tensor in _tensors((args, kwargs)):
             storage = storage_of(tensor)
             if storage is not None:
                 self.recorder.mark_input(storage.data_ptr())
 
     def after_forward(self, module: Any, output: Any) -> None:
-        """Leave a thread that is not ours."""
+        """What is made from here on may be another root's input."""
+        if self.recorder is not None and self._recording:
+            self.recorder.mark_forward(False)
         self._leave_thread()
 
     def before_backward(self, roots: tuple[Any, ...]) -> None:

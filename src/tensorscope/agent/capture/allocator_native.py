@@ -25,7 +25,7 @@ _SIGNATURES: Mapping[str, tuple[Any, tuple[Any, ...]]] = {
     "tsr_is_pushed": (_INT, (_PTR,)),
     "tsr_enable": (None, (_PTR, _INT)),
     "tsr_reset": (None, (_PTR, *_LABELS, _PTR)),
-    "tsr_mark_forward": (None, (_PTR,)),
+    "tsr_mark_forward": (None, (_PTR, _INT)),
     "tsr_mark_input": (None, (_PTR, _U64)),
     "tsr_mark_backward": (None, (_PTR,)),
     "tsr_report": (None, (_PTR, _U64, _I64, ctypes.c_int16)),
@@ -92,12 +92,12 @@ class NativeRecorder:
         """Take in an event as if torch had reported it (tests only)."""
         self._lib.tsr_report(self._self, address, delta_bytes, device)
 
-    def mark_forward(self) -> None:
-        """A root module is called."""
-        self._lib.tsr_mark_forward(self._self)
+    def mark_forward(self, begins: bool) -> None:
+        """A root module's forward begins, or has ended."""
+        self._lib.tsr_mark_forward(self._self, begins)
 
     def mark_input(self, address: int) -> None:
-        """An argument of the root module lies in the block at `address` now."""
+        """An argument of a root module lies in the block at `address` now."""
         self._lib.tsr_mark_input(self._self, address)
 
     def mark_backward(self) -> None:

@@ -17,7 +17,7 @@ from tensorscope.agent.capture.labels import Labels, storage_of
 from tensorscope.agent.capture.ledger import Ledger, Rows
 
 _MAX_EVENTS = 1 << 17
-_MEMORY, _MARK_FORWARD, _MARK_INPUT, _MARK_BACKWARD = range(4)
+_MEMORY, _FORWARD_BEGIN, _FORWARD_END, _INPUT, _BACKWARD = range(5)
 _BLIND = (
     "It sees the tensors that operators return, not what they allocate and free inside (workspaces), "
     "and makes each operator a little slower."
@@ -97,17 +97,17 @@ class PythonRecorder:
         self._known.clear()
         self._ledger.reset(labels)
 
-    def mark_forward(self) -> None:
-        """A root module is called."""
-        self._append(0, 0, 0, _MARK_FORWARD)
+    def mark_forward(self, begins: bool) -> None:
+        """A root module's forward begins, or has ended."""
+        self._append(0, 0, 0, _FORWARD_BEGIN if begins else _FORWARD_END)
 
     def mark_input(self, address: int) -> None:
-        """An argument of the root module lies in the block at `address` now."""
-        self._append(address, 0, 0, _MARK_INPUT)
+        """An argument of a root module lies in the block at `address` now."""
+        self._append(address, 0, 0, _INPUT)
 
     def mark_backward(self) -> None:
         """The autograd engine begins to run."""
-        self._append(0, 0, 0, _MARK_BACKWARD)
+        self._append(0, 0, 0, _BACKWARD)
 
     def finish_step(self, labels: Labels | None) -> Rows | None:
         """End the step; return its rows, or None if some were lost. No labels: only totals matter."""
@@ -175,9 +175,9 @@ class PythonRecorder:
         for t_ns, address, delta_bytes, device, scope, kind in events:
             if kind == _MEMORY:
                 ledger.report(t_ns, address, delta_bytes, device, scope)
-            elif kind == _MARK_FORWARD:
-                ledger.mark_forward()
-            elif kind == _MARK_INPUT:
+            elif kind in (_FORWARD_BEGIN, _FORWARD_END):
+                ledger.mark_forward(kind == _FORWARD_BEGIN)
+            elif kind == _INPUT:
                 ledger.mark_input(address)
             else:
                 ledger.mark_backward()

@@ -4,11 +4,10 @@ One category a lifetime, the same at its allocation and its free. The first rule
 
 1. A tensor named by the program lies in the block at the end of the step: *parameter*, *gradient*,
    *optimizer_state* or *buffer*, as it is named.
-2. An argument of the root module reached it, and it was not made inside a forward: *input*.
-3. Made in forward, or after it and before the backward that follows (the loss), and alive when that
-   backward began: *activation*.
+2. An argument of a root module reached it, and no root module's forward made it: *input*.
+3. Made in the forward phase (which holds the loss function) and alive when a backward began: *activation*.
 4. Died within its step: *temporary*.
-5. Alive at the end of its step: *activation* if made in forward, else *unknown*.
+5. Alive at the end of its step: *activation* if made in the forward phase, else *unknown*.
 
 A category is settled at the end of the step that the block was made in, or when it dies before that. It
 is looked at again only when a new baseline is sent, which replaces all that was said before.
@@ -32,7 +31,7 @@ from tensorscope.core.wire import ARRAY_CODES
 
 _INPUT, _ACTIVATION = CATEGORIES.index("input"), CATEGORIES.index("activation")
 _TEMPORARY, _UNKNOWN = CATEGORIES.index("temporary"), CATEGORIES.index("unknown")
-_OTHER, _FORWARD = PHASES.index("other"), PHASES.index("forward")
+_FORWARD = PHASES.index("forward")
 ROW_COLUMNS = {
     "t_ns": "i8", "address": "u8", "delta_bytes": "i8", "total_bytes": "i8", "phase": "u1",
     "category": "u1", "device": "i2", "module": "u4",
@@ -46,8 +45,8 @@ class Block:
     """A live allocation."""
 
     __slots__ = (
-        "assumed", "category", "device", "for_backward", "fresh", "input", "inside", "named_step", "row",
-        "saved", "size",
+        "assumed", "category", "device", "forward", "fresh", "input", "inside", "named_step", "row", "saved",
+        "size",
     )  # fmt: skip
 
     def __init__(self, size: int, device: int, category: int) -> None:
@@ -56,7 +55,7 @@ class Block:
         self.category = category
         self.named_step = -1
         self.row = -1
-        self.fresh = self.inside = self.for_backward = self.input = self.saved = self.assumed = False
+        self.fresh = self.forward = self.inside = self.input = self.saved = self.assumed = False
 
 
 class Ledger:
@@ -76,7 +75,7 @@ class Ledger:
         self._live: dict[int, int] = {}
         self._total = self._peak = self._step_peak = 0
         self._rows: Rows = {name: array(ARRAY_CODES[dtype]) for name, dtype in ROW_COLUMNS.items()}
-        self._lost = self._in_forward = False
+        self._lost = self._inside = False
 
     def reset(self, labels: Labels, reported: bool = False) -> None:
         """Start anew with the blocks of `labels`; `reported`: their frees will be reported."""
@@ -102,20 +101,18 @@ class Ledger:
         if block is not None:
             self._end(address, block, t_ns, self.inferred << 8 | scope & 0xFF)
         block = Block(delta_bytes, device, _UNKNOWN)
-        phase = scope & 0xFF
-        block.fresh, block.inside = True, phase == _FORWARD
-        block.for_backward = block.inside or (phase == _OTHER and self._in_forward)
+        block.fresh, block.forward, block.inside = True, scope & 0xFF == _FORWARD, self._inside
         self._emit(t_ns, address, block, delta_bytes, scope)
         block.row = len(self._rows["t_ns"]) - 1
         self._blocks[address] = block
         self._fresh.append(address)
 
-    def mark_forward(self) -> None:
-        """A root module is called."""
-        self._in_forward = True
+    def mark_forward(self, begins: bool) -> None:
+        """A root module's forward begins, or has ended."""
+        self._inside = begins
 
     def mark_input(self, address: int) -> None:
-        """An argument of the root module lies in the block at `address` now."""
+        """An argument of a root module lies in the block at `address` now."""
         block = self._blocks.get(address)
         if block is not None and not block.inside:
             block.input = True
@@ -124,9 +121,8 @@ class Ledger:
         """The autograd engine begins to run."""
         for address in self._fresh:
             block = self._blocks.get(address)
-            if block is not None and block.for_backward:
+            if block is not None and block.forward:
                 block.saved = True
-        self._in_forward = False
 
     def finish_step(self, labels: Labels | None) -> Rows | None:
         """End the step; return its rows, or None if some were lost.
@@ -185,10 +181,10 @@ class Ledger:
         for address in self._fresh:
             block = self._blocks.get(address)
             if block is not None and block.fresh:
-                made = _ACTIVATION if block.inside or block.saved else _UNKNOWN
+                made = _ACTIVATION if block.forward else _UNKNOWN
                 self._decide(block, _INPUT if block.input else made)
         self._fresh.clear()
-        self._in_forward = False
+        self._inside = False
 
     def _infer_frees(self, now: int) -> None:
         kept = []
