@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any, Protocol
 
 from psygnal import Signal
 
 from tensorscope.core.errors import DataError
 from tensorscope.core.wire import Frame
+from tensorscope.models.saved_frames import saved_frames
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_store import SessionStore
+from tensorscope.transport.recording import Recording
 
 
 class FrameSource(Protocol):
@@ -54,6 +57,8 @@ class SessionModel:
         self.paused = False
         self.problems: list[str] = []
         """What went wrong with the data, oldest first, for the person."""
+        self.recording: Recording | None = None
+        """The session file that is being written, if any."""
         self._current_step = -1
         self._next_command_id = 1
         self._last_state = self.state
@@ -107,6 +112,27 @@ class SessionModel:
         self.source.send(Frame("command", meta={"id": command_id, "name": command, "args": args}))
         return command_id
 
+    def start_recording(self, path: Path, replace: bool = False) -> None:
+        """Write the session so far, and all that comes, into a session file.
+
+        Raises
+        ------
+        SessionFileError
+            If the file cannot be made.
+        """
+        self.stop_recording()
+        self.recording = Recording(path, saved_frames(self.store), replace)
+        self.state_changed.emit()
+
+    def stop_recording(self) -> None:
+        """Finish the session file; waits until it is written."""
+        recording, self.recording = self.recording, None
+        if recording is not None:
+            recording.close()
+            if recording.problem:
+                self.problems.append(recording.problem)
+            self.state_changed.emit()
+
     def pump(self, budget_ms: float = 8.0) -> bool:
         """Take in waiting frames for at most about `budget_ms`; return whether any came."""
         if self.source is None or self.paused:
@@ -126,6 +152,8 @@ class SessionModel:
 
     def ingest(self, frame: Frame) -> None:
         """Take in one frame; bad data is noted in `problems`, never raised."""
+        if self.recording is not None:
+            self.recording.put(frame)
         try:
             self.store.ingest(frame)
         except DataError as error:

@@ -21,7 +21,7 @@ class Record:
     """One frame that is kept whole.
 
     `rows` is the length each stream table had when the record arrived, so that a ``baseline``
-    knows which ``alloc`` rows build on it.
+    knows which ``alloc`` rows build on it. `order` grows with every record of the session.
     """
 
     kind: str
@@ -30,6 +30,7 @@ class Record:
     meta: Mapping[str, Any]
     columns: Mapping[str, NDArray[Any]]
     rows: Mapping[str, int]
+    order: int
 
 
 class SessionStore:
@@ -76,6 +77,11 @@ class SessionStore:
         """Return every record of `kind`, oldest first."""
         return self._records.get(kind, [])
 
+    def all_records(self) -> list[Record]:
+        """Return every record of every kind, oldest first."""
+        found = [record for records in self._records.values() for record in records]
+        return sorted(found, key=lambda record: record.order)
+
     def record_at(self, kind: str, step: int) -> Record | None:
         """Return the newest record of `kind` at or before `step`, else the oldest, else None."""
         found = self.records(kind)
@@ -104,7 +110,7 @@ class SessionStore:
         if missing and not (frame.kind == "values" and not frame.meta.get("ok")):
             raise DataError(f"a {frame.kind!r} frame lacks {sorted(missing)}")
         rows = {kind: len(table) for kind, table in self.tables.items()}
-        record = Record(frame.kind, frame.step, frame.clock_ns, frame.meta, columns, rows)
+        record = Record(frame.kind, frame.step, frame.clock_ns, frame.meta, columns, rows, self.version)
         self._records.setdefault(frame.kind, []).append(record)
         if frame.kind == "hello":
             self.hello = frame.meta
