@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tensorscope.core.wire import Frame
+from tensorscope.core.wire import Column, Frame
 from tensorscope.models.session_store import SessionStore
 from tests.support.sample_frames import ORIGIN_NS, column
 
@@ -95,3 +95,49 @@ class AllocStream:
         for block in self.live:
             now[block.category] += block.size
         self.totals.append((self.t, now.tolist()))
+
+
+def append_rows(store, columns, kind="alloc"):
+    """Append numpy columns to a table."""
+    store.tables[kind].append({n: Column(v.dtype.str[1:], v.shape, v.tobytes()) for n, v in columns.items()})
+
+
+def large_store(events, per_step=3000):
+    """Return a store of `events` events, 1 us apart, in steps of `per_step`: each block dies in its step."""
+    store = SessionStore()
+    store.ingest(Frame("hello", meta={"origin_ns": ORIGIN_NS, "level": "scope", "recorder": "native"}))
+    store.ingest(baseline_frame(0, [TrueBlock(4096, 1 << 26, 0, None)]))
+    rng = np.random.default_rng(0)
+    half = per_step // 2
+    steps = max(1, events // per_step)
+    sizes = rng.integers(64, 1 << 16, (steps, half))
+    kinds = rng.integers(1, 8, (steps, half))
+    delta = np.concatenate([sizes, -sizes[:, ::-1]], axis=1).ravel()
+    block = np.concatenate([np.arange(half), np.arange(half)[::-1]])
+    n = len(delta)
+    append_rows(store, {
+        "t_ns": ORIGIN_NS + 1000 * np.arange(1, n + 1), "delta_bytes": delta,
+        "address": np.tile(block, steps).astype(np.uint64) * 65536 + (1 << 40),
+        "total_bytes": (1 << 26) + np.cumsum(delta),
+        "step": np.arange(n, dtype=np.int32) // per_step,
+        "phase": (np.arange(n) % per_step * 3 // per_step + 1).astype(np.uint8),
+        "category": np.concatenate([kinds, kinds[:, ::-1]], axis=1).ravel().astype(np.uint8),
+        "device": np.full(n, -1, np.int16), "module": np.zeros(n, np.uint32),
+    })  # fmt: skip
+    _append_steps(store, steps, 1000 * per_step)
+    return store
+
+
+def _append_steps(store, steps, step_ns):
+    number = np.arange(steps)
+    t0 = ORIGIN_NS + step_ns * number
+    table = store.tables["step"]
+    data = {name: np.zeros(steps, table[name].dtype) for name in table.names}
+    data |= {"step": number.astype(np.int32), "t0_ns": t0, "t1_ns": t0 + step_ns}
+    append_rows(store, data, "step")
+    third = step_ns // 3
+    append_rows(store, {
+        "step": number.repeat(3).astype(np.int32), "phase": np.tile([1, 2, 3], steps).astype(np.uint8),
+        "t0_ns": (t0[:, None] + third * np.arange(3)).ravel(),
+        "t1_ns": (t0[:, None] + third * np.arange(1, 4)).ravel(),
+    }, "phase")  # fmt: skip

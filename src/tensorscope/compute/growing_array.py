@@ -23,12 +23,17 @@ class GrowingArray:
         """The filled part; borrowed, valid until the next append."""
         return self._array[: self._length]
 
+    def reserve(self, capacity: int) -> None:
+        """Make room for `capacity` rows in all, so that appends up to there copy nothing."""
+        if capacity > len(self._array):
+            grown = np.empty(capacity, self._array.dtype)
+            grown[: self._length] = self._array[: self._length]
+            self._array = grown
+
     def append(self, values: NDArray[Any]) -> None:
         """Append `values`."""
         stop = self._length + len(values)
         if stop > len(self._array):
-            grown = np.empty(max(stop, 2 * len(self._array)), self._array.dtype)
-            grown[: self._length] = self._array[: self._length]
-            self._array = grown
+            self.reserve(max(stop, 2 * len(self._array)))
         self._array[self._length : stop] = values
         self._length = stop

@@ -10,6 +10,7 @@ from numpy.typing import DTypeLike, NDArray
 from tensorscope.compute.growing_array import GrowingArray
 
 FACTOR = 4
+MAX_LEVELS = 24
 
 Rows = NDArray[np.int64]
 
@@ -38,6 +39,23 @@ class Pyramid:
         """The column; borrowed, valid until the next append."""
         return self._values.view
 
+    def reserve(self, rows: int) -> None:
+        """Make room for `rows` rows in all."""
+        self._values.reserve(rows)
+        blocks = rows
+        for level in range(MAX_LEVELS):
+            blocks //= FACTOR
+            if not blocks:
+                break
+            self._add_level(level)
+            for arrays in (self._lowest, self._highest):
+                arrays[level].reserve(blocks)
+
+    def _add_level(self, level: int) -> None:
+        if level == len(self._lowest):
+            self._lowest.append(GrowingArray(np.int64))
+            self._highest.append(GrowingArray(np.int64))
+
     def append(self, values: NDArray[Any]) -> None:
         """Append rows."""
         self._values.append(values)
@@ -45,9 +63,7 @@ class Pyramid:
         below = len(self._values)
         level = 0
         while below >= FACTOR:
-            if level == len(self._lowest):
-                self._lowest.append(GrowingArray(np.int64))
-                self._highest.append(GrowingArray(np.int64))
+            self._add_level(level)
             start, stop = len(self._lowest[level]), below // FACTOR
             if start < stop:
                 self._build(level, start, stop)

@@ -17,6 +17,8 @@ Longs = NDArray[np.int64]
 
 ALL_DEVICES = -2
 MIN_SPAN_NS = 1_000
+RESERVE_ROWS = 500_000
+"""With more events than this waiting, room for them is made at once."""
 MAX_BANDS = 400
 """Bands narrower than a few pixels tell nothing: with more than this in the window, none is drawn."""
 
@@ -54,6 +56,11 @@ class Bands:
     t0_ns: Longs
     t1_ns: Longs
     kind: Longs
+
+    def at_least(self, length_ns: int) -> Bands:
+        """Return those that are as long as that."""
+        long = self.t1_ns - self.t0_ns >= length_ns
+        return Bands(self.t0_ns[long], self.t1_ns[long], self.kind[long])
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,10 +124,17 @@ class MemoryModel:
         self.devices: frozenset[int] = frozenset()
         """Every device that a baseline or an event has spoken of."""
 
-    def update(self, max_rows: int = 200_000) -> bool:
+    @property
+    def progress(self) -> float:
+        """Share of the events that has been indexed, 0 to 1."""
+        return self._rows / max(1, len(self._store.tables["alloc"]))
+
+    def update(self, max_rows: int = 20_000) -> bool:
         """Index at most `max_rows` new events; return whether more wait."""
         table, baselines = self._store.tables["alloc"], self._store.records("baseline")
         budget = max_rows
+        if len(table) - self._rows > RESERVE_ROWS:
+            self.live.reserve(len(table) + len(baselines))
         while budget > 0:
             stop, record = len(table), None
             if self._baselines < len(baselines):

@@ -148,7 +148,8 @@ class MemoryChart(ChartPlot):
 
     def _set_labels(self, snapshot: MemorySnapshot, phase_names: list[str]) -> None:
         ceiling, strip, theme = self._ceiling, self._strip, self.theme
-        phases, steps = snapshot.phases, snapshot.steps
+        least_ns = self._least_ns(snapshot)
+        phases, steps = snapshot.phases.at_least(least_ns), snapshot.steps.at_least(least_ns)
         texts = [phase_names[kind] if kind < len(phase_names) else "" for kind in phases.kind]
         colours = [theme.on(theme.phases[min(kind, 3)]) for kind in phases.kind]
         texts += [self.tr("Step {step}").format(step=step) for step in steps.kind]
@@ -170,6 +171,11 @@ class MemoryChart(ChartPlot):
             colours.append(theme.warning)
         self.labels.font = self.font()
         self.labels.set_labels(*boxes, texts, colours)
+
+    def _least_ns(self, snapshot: MemorySnapshot) -> int:
+        """Return how long a band must be for any text to fit."""
+        first, last = snapshot.window_ns
+        return int((last - first) * 2 * self.fontMetrics().height() / self.columns)
 
     def _with_note(self, boxes: list[Floats], x: float, y: float) -> list[Floats]:
         """Return `boxes` and one more just above the point, moved sideways into the view."""

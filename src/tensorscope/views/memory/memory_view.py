@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,7 @@ from tensorscope.views.session_view import SessionView
 
 WINDOWS = (1, 5, 20, 0)
 REACH_PX = 4
+UPDATE_S = 0.006
 
 
 class MemoryView(SessionView):
@@ -140,16 +142,20 @@ class MemoryView(SessionView):
         )
 
     def refresh(self) -> None:
-        """Take in new events, at most a slice of them, and show the window at pixel resolution."""
-        self._waiting = self._model.update()
-        if self._waiting:
+        """Take in new events for a few milliseconds, then show the window at pixel resolution."""
+        deadline = time.perf_counter() + UPDATE_S
+        while (waiting := self._model.update()) and time.perf_counter() < deadline:
+            pass
+        self._waiting = waiting
+        if waiting:
             self._later.start()
-        empty = not len(self._model.live)
+        empty = not len(self._model.live) or (waiting and self._snapshot is None)
         self._chart.setVisible(not empty)
         self._message.setVisible(empty)
         self._show_message()
-        if empty:
-            self._legend.set_bytes(None)
+        if empty or waiting:  # a picture of half the events would be wrong
+            if empty:
+                self._legend.set_bytes(None)
             return
         self._intent = replace(
             self._intent, columns=self._chart.columns, hidden=self._legend.hidden_categories(),
@@ -340,7 +346,11 @@ class MemoryView(SessionView):
 
     def _show_message(self) -> None:
         hello = self._session.store.hello
-        if hello.get("recorder") == "none":
+        if self._waiting:
+            text = self.tr("Reading memory events: {percent} %").format(
+                percent=f"{100 * self._model.progress:.0f}"
+            )
+        elif hello.get("recorder") == "none":
             text = self.tr("No allocator recorder is running in the target.")
             text += "\n" + str(hello.get("recorder_note") or "")
         elif hello.get("level") == "pulse":
