@@ -1,8 +1,8 @@
 """Cost of showing memory: one refresh and paint at 100 k, 1 M and 5 M events, all of it and the last steps.
 
 The peer is pyqtgraph's PlotDataItem with peak downsampling and clipping, showing only the total of the
-same events as one curve: less than the view shows, and the best a stock item does. Times are CPU time of the GUI thread, so that
-a busy machine does not show. Prints JSON lines.
+same events as one curve: less than the view shows, and the best a stock item does. Times are CPU time
+of the GUI thread, so that a busy machine does not show. Prints JSON lines.
 """
 
 import json
