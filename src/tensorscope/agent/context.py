@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from tensorscope.agent.capture.deep_step import DeepStep
     from tensorscope.agent.interner import Interner
     from tensorscope.agent.program import Program
+    from tensorscope.agent.toggles import Active
 
 
 class Context:
@@ -33,6 +34,8 @@ class Context:
         Set while allocations are recorded: returns (live, peak) allocator bytes of all devices at the
         end of, and highest within, the step that the allocator capture has ended last. It must
         therefore end its step before whoever asks; (-1, -1) where that step was not recorded.
+    toggles
+        The optimisations that are on now; `tensorscope.agent.toggles` alone writes it.
     deep
         What the graph capture knows of the deep step under way, for the captures that are told after it.
     """
@@ -48,6 +51,7 @@ class Context:
         self.phase = 0
         self.module = 0
         self.variant = 0
+        self.toggles: dict[str, Active] = {}
         self.scope = ctypes.c_uint64(0)
 
     def enter(self, phase: int, module: int) -> None:
