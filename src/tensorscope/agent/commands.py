@@ -7,6 +7,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from tensorscope.core.errors import TensorScopeError
 from tensorscope.core.schema import LEVELS
 from tensorscope.core.wire import Frame
 
@@ -18,7 +19,7 @@ PATIENCE_SECONDS = 10.0
 _MAX_WAITING = 64
 
 
-class CommandError(Exception):
+class CommandError(TensorScopeError):
     """A command cannot be done; the text is for the person."""
 
 
@@ -56,7 +57,7 @@ def run_waiting(agent: Agent) -> None:
             return
         try:
             reply(agent, command, result=_run(agent, command))
-        except CommandError as error:
+        except TensorScopeError as error:
             reply(agent, command, error=str(error))
         except Exception as error:  # noqa: BLE001  (nothing of ours may reach the training loop)
             text = f"Command {command.name!r} failed: {type(error).__name__}: {error}"

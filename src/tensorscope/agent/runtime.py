@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
-from tensorscope.agent import commands
+from tensorscope.agent import commands, toggles
 from tensorscope.agent.capture.modules import ModulesCapture
 from tensorscope.agent.capture.steps import StepsCapture
 from tensorscope.agent.captures import Captures
@@ -248,8 +248,9 @@ class Agent:
         self.program.refresh()
 
     def _leave(self) -> None:
-        """Stop every capture; only the base hooks stay."""
+        """Stop every capture and undo every toggle; only the base hooks stay."""
         self._running = None
+        toggles.all_off(self.context)
         self.hooks.remove_pairs()
         self.captures.run_level(None)
         self.modules.stop()

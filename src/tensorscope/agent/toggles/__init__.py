@@ -61,10 +61,14 @@ def switch(context: Context, name: str, on: bool, params: dict[str, Any]) -> dic
 
 
 def all_off(context: Context) -> None:
-    """Restore the program: what detaching does."""
+    """Restore the program: what detaching does. Does not raise."""
     for name in reversed(list(context.toggles)):
-        _off(context, name)
-        _say(context, TOGGLES[name])
+        try:
+            _off(context, name)
+            _say(context, TOGGLES[name])
+        except Exception as error:  # noqa: BLE001, PERF203  (the others must still be undone)
+            text = f"{TOGGLES[name].title} could not be undone: {type(error).__name__}: {error}"
+            context.notice("error", "toggle-stuck", text)
 
 
 def _off(context: Context, name: str) -> None:
