@@ -43,15 +43,16 @@ class Captures:
     def run_level(self, level: str | None) -> None:
         """Start and stop captures until those of `level` run; of None, none."""
         wanted = BY_LEVEL[level] if level else ()
+        rows = level != "pulse"
         unwanted = [name for name in self._active if name not in wanted]
         self._aside.update((name, self._active.pop(name)) for name in unwanted)
         self._stop_put_aside()
         for name in wanted:
             if name not in self._active and name not in self._broken:
-                self._start(name)
+                self._start(name, rows)
         allocator = self.get("allocator")
         if allocator is not None:
-            self._call(allocator, "set_rows", level != "pulse")
+            self._call(allocator, "set_rows", rows)
         self._active = {name: self._active[name] for name in wanted if name in self._active}
         self._find_told()
 
@@ -65,11 +66,11 @@ class Captures:
         for capture in self._told[method]:
             self._call(capture, method, *args)
 
-    def _start(self, name: str) -> None:
+    def _start(self, name: str, rows: bool) -> None:
         module, kind = REGISTRY[name]
         try:
             found = getattr(importlib.import_module(PACKAGE + module), kind)
-            options = {"wait": self._wait, "rows": False} if name == "allocator" else {}
+            options = {"wait": self._wait, "rows": rows} if name == "allocator" else {}
             capture = self._active[name] = found(self._context, **options)
         except Exception as error:  # noqa: BLE001  (nothing of ours may reach the training loop)
             self._broken.add(name)

@@ -48,6 +48,7 @@ class Hooks:
         self._base: list[Any] = []
         self._pairs: list[Any] = []
         self._modules: list[Any] = []
+        self._removing = False
         self._wrapper: Callable[..., Any] | None = None
         self._original: Callable[..., Any] | None = None
 
@@ -85,16 +86,25 @@ class Hooks:
     def remove(self) -> None:
         """Take out everything that is ours."""
         self.remove_pairs()
+        if self._base and not _is_last(self._base[0]):
+            # torch may be walking over its hooks, with us among them, and a removal would break that
+            # walk. An empty function takes our place until the next backward.
+            _global_optimizer_post_hooks[self._base[0].id] = _nothing
+            self._removing = True
+            return
+        _remove(self._base)
         self._unwrap_engine()
-        for handle in self._base:
-            _remove_post_hook(handle)
-        self._base.clear()
 
     def _wrap_engine(self) -> None:
         original = self._original = torch.autograd._engine_run_backward
         listener = self._listener
 
         def _engine_run_backward(roots: Any, *args: Any, **kwargs: Any) -> Any:
+            if self._removing:
+                self._removing = False
+                _remove(self._base)
+                self._unwrap_engine()
+                return original(roots, *args, **kwargs)
             accumulates = bool(kwargs.get("accumulate_grad"))
             listener.backward_begins(roots, accumulates)
             try:
@@ -125,14 +135,5 @@ def _nothing(optimizer: Any, args: Any, kwargs: Any) -> None:
     """Stand in a hook's place."""
 
 
-def _remove_post_hook(handle: Any) -> None:
-    """Remove a step post hook, perhaps from within itself.
-
-    torch walks over the dict while it calls us, and a removal breaks that walk unless ours is the last
-    entry. Otherwise an empty function takes our place.
-    """
-    hooks = _global_optimizer_post_hooks
-    if not hooks or next(reversed(hooks)) == handle.id:
-        handle.remove()
-    elif handle.id in hooks:
-        hooks[handle.id] = _nothing
+def _is_last(handle: Any) -> bool:
+    return not _global_optimizer_post_hooks or next(reversed(_global_optimizer_post_hooks)) == handle.id

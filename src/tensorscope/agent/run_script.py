@@ -130,7 +130,8 @@ def _run_path(rest: list[str]) -> None:
         with open(script, "rb") as file:
             source = file.read()
     except OSError as error:
-        sys.stderr.write(f"{sys.executable}: can't open file {os.path.abspath(script)!r}: {error}\n")
+        reason = f"[Errno {error.errno}] {error.strerror}"
+        sys.stderr.write(f"{sys.executable}: can't open file {os.path.abspath(script)!r}: {reason}\n")
         raise SystemExit(2) from None
     path = os.path.abspath(script)
     module = _new_main(rest, os.path.dirname(os.path.realpath(path)))
