@@ -255,6 +255,7 @@ def test_that_pulse_keeps_totals_and_emits_nothing_until_rows_are_wanted() -> No
         for _ in range(3):
             harness.train_step(lambda: torch.randn(4, 32))
         live, peak = harness.context.memory_totals()
+        harness.capture.resync()
         assert not harness.frames
         assert peak > live > 0
         harness.capture.set_rows(True)

@@ -76,6 +76,16 @@ def test_that_without_a_compiler_the_reason_says_what_to_install(cache: Path, mo
         build_library()
 
 
+def test_that_scraps_of_killed_compilers_are_removed_after_a_while(cache: Path) -> None:
+    cache.mkdir(mode=0o700)
+    old, new = cache / "building-old.so", cache / "building-new.so"
+    for path in (old, new):
+        path.write_bytes(b"half a library")
+    os.utime(old, (1, 1))
+    library = build_library()
+    assert {path.name for path in cache.iterdir()} == {library.name, new.name}
+
+
 def test_that_a_failing_compiler_is_quoted_and_leaves_no_scraps(
     cache: Path, tmp_path: Path, monkeypatch
 ) -> None:

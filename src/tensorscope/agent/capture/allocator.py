@@ -120,7 +120,7 @@ class AllocatorCapture(Capture):
 
     def resync(self) -> None:
         """Send every live block anew, for a client that is new or has missed events. At a boundary."""
-        if self.recorder is not None and self._recording:
+        if self.recorder is not None and self._recording and self._rows:
             self._emit_baseline("resync", self._labels())
 
     def begin_step(self, step: int) -> None:

@@ -13,6 +13,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _LIGHT = "light"
 """Directory beside the source with a light stand-in for a heavy header of torch."""
 _FLAGS = ("-O2", "-fPIC", "-shared")
 _COMPILE_TIMEOUT_S = 180
+_SCRAP = "building-"
 
 
 class RecorderUnavailableError(TensorScopeError):
@@ -124,7 +126,7 @@ def _file_name(source: Path) -> str:
 
 
 def _abi_flag() -> str:
-    return f"-D_GLIBCXX_USE_CXX11_ABI={int(torch._C._GLIBCXX_USE_CXX11_ABI)}"
+    return f"-D_GLIBCXX_USE_CXX11_ABI={int(torch.compiled_with_cxx11_abi())}"
 
 
 def _cache_dir() -> Path:
@@ -156,7 +158,8 @@ def _compiler() -> list[str]:
 
 def _compile(source: Path, target: Path) -> None:
     root = Path(torch.__file__).parent
-    handle, scratch = tempfile.mkstemp(suffix=".so", dir=target.parent)
+    _remove_scraps(target.parent)
+    handle, scratch = tempfile.mkstemp(prefix=_SCRAP, suffix=".so", dir=target.parent)
     os.close(handle)
     command = [*_compiler(), *_FLAGS, _abi_flag()]
     torch_flags = [
@@ -179,6 +182,14 @@ def _compile(source: Path, target: Path) -> None:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(scratch)
+
+
+def _remove_scraps(directory: Path) -> None:
+    """Remove what compilers have left that were killed with their process."""
+    for scrap in directory.glob(f"{_SCRAP}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - scrap.stat().st_mtime > 2 * _COMPILE_TIMEOUT_S:
+                scrap.unlink()
 
 
 def _run(command: list[str]) -> str | None:
