@@ -75,7 +75,8 @@ def _reads_below(runs: Runs, places: Floats) -> Floats:
     begun = np.searchsorted(starts, places, side="left")
     sums = np.concatenate([[0.0], np.cumsum(starts)])
     inside = (begun - ended) * places - (sums[begun] - sums[ended])
-    return (ended * runs.length + inside) * (runs.reads / runs.length)
+    below: Floats = (ended * runs.length + inside) * (runs.reads / runs.length)
+    return below
 
 
 def covered_between(runs: Runs, edges: Floats) -> Floats:

@@ -38,7 +38,17 @@ class TensorRows:
         self.requires_grad, self.is_leaf = columns["requires_grad"] > 0, columns["is_leaf"] > 0
         self.node, self.version = columns["node"], columns["version"]
         self.layout = layouts(self.ndim, self._sizes, self._strides)
-        _, self.storage_id, counts = np.unique(self.storage, return_inverse=True, return_counts=True)
+        self._number_storages()
+
+    def _number_storages(self) -> None:
+        """Number the storages by address. One address with two sizes is two storages: the first is gone."""
+        order = np.lexsort([self.storage_bytes, self.storage])
+        address, size = self.storage[order], self.storage_bytes[order]
+        new = np.ones(self.count, bool)
+        new[1:] = (address[1:] != address[:-1]) | (size[1:] != size[:-1])
+        self.storage_id = np.empty(self.count, np.intp)
+        self.storage_id[order] = np.cumsum(new) - 1
+        counts = np.bincount(self.storage_id, minlength=1)
         self.share_count = np.where(self.storage == 0, 0, counts[self.storage_id])
 
     def _check(self, columns: Any) -> None:
@@ -64,8 +74,8 @@ class TensorRows:
         """Return a whole *string* column."""
         ids = self.record.columns[name]
         unique, at = np.unique(ids, return_inverse=True)
-        words = np.array([self._string(int(i)) for i in unique], dtype=object)
-        return list(words[at]) if len(ids) else []
+        words = [self._string(int(i)) for i in unique]
+        return [words[i] for i in at.tolist()]
 
     def sizes(self, row: int) -> tuple[int, ...]:
         """Return the shape of `row`."""
@@ -94,15 +104,21 @@ class TensorRows:
 
     @cached_property
     def _row_by_name(self) -> dict[str, int]:
-        return {name: row for row, name in reversed(list(enumerate(self.names)))}
+        return dict(zip(reversed(self.names), range(self.count - 1, -1, -1), strict=True))
 
     def row_of(self, name: str) -> int:
         """Return the first row with that name, -1 if none."""
         return self._row_by_name.get(name, -1)
 
-    def rows_of_storage(self, address: int) -> NDArray[np.intp]:
-        """Return the rows that share a storage; none for address 0."""
-        return np.flatnonzero(self.storage == np.uint64(address)) if address else np.empty(0, np.intp)
+    def sharing(self, row: int) -> NDArray[np.intp]:
+        """Return the rows that share the storage of `row`, itself too; none where it has no storage."""
+        mine = self.storage_id == self.storage_id[row]
+        return np.flatnonzero(mine) if self.storage[row] else np.empty(0, np.intp)
+
+    def row_of_storage(self, address: int) -> int:
+        """Return the first row whose storage is at `address`, -1 if none."""
+        rows = np.flatnonzero(self.storage == np.uint64(address))
+        return int(rows[0]) if address and len(rows) else -1
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,7 +199,7 @@ MAX_VIEWS = 24
 def resolve_tensor(rows: TensorRows, row: int) -> TensorSnapshot:
     """Return everything about one row and the other tensors of its storage."""
     strided, address = rows.strided(row), int(rows.storage[row])
-    others = [int(other) for other in rows.rows_of_storage(address) if other != row]
+    others = [int(other) for other in rows.sharing(row) if other != row]
     views = [_view(rows, each) for each in (row, *others[:MAX_VIEWS])]
     storage_bytes, item = int(rows.storage_bytes[row]), int(rows.itemsize_bytes[row])
     return TensorSnapshot(
