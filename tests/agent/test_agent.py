@@ -182,7 +182,7 @@ def test_that_a_failure_while_following_modules_leaves_the_steps(
     agent: Agent, window: Window, train: Train
 ) -> None:
     train(2)
-    agent.modules._learn = None  # type: ignore[assignment,method-assign]
+    agent.modules._learn = None
     agent.modules._known.clear()
     train(3)
     window.wait(lambda: len(window.of("step")) == 4)
@@ -205,8 +205,8 @@ def test_that_a_forward_that_raises_leaves_no_module_open(agent: Agent, window: 
 def test_that_hooks_without_their_partner_are_ignored(agent: Agent, window: Window, train: Train) -> None:
     train(2)
     net = torch.nn.Linear(2, 2)
-    agent.module_ends(net, (), None)
-    agent.module_begins(net, ())
+    agent.modules.leave(net, (), None)
+    agent.modules.enter(net, ())
     agent.steps.optimizer_ends(time.perf_counter_ns())
     agent.backward_ends((torch.zeros(()),), True)
     train(4)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
+
+from tensorscope.agent.capture.compiled import uses_compile
 
 
 class CompileWitness:
@@ -21,7 +22,7 @@ class CompileWitness:
 
     def install(self) -> None:
         """Watch from now on."""
-        self.seen = self.seen or _was_used()
+        self.seen = self.seen or uses_compile()
         if self._wrapper is not None:
             return
         original = self._original = torch.compile
@@ -40,11 +41,3 @@ class CompileWitness:
         if self._wrapper is not None and torch.compile is self._wrapper:
             torch.compile = self._original
         self._wrapper = self._original = None
-
-
-def _was_used() -> bool:
-    """Return whether something has been given to `torch.compile` already."""
-    frames = sys.modules.get("torch._dynamo.eval_frame")
-    # torch's own "run eagerly" decorators leave a backend of None there.
-    backends = getattr(frames, "cached_backends", None) or {}
-    return any(backend is not None for backend in backends.values())

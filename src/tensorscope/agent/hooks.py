@@ -29,22 +29,21 @@ class Listener(Protocol):
     def backward_ends(self, roots: Any, accumulates: bool) -> None:
         """The autograd engine has returned or raised."""
 
-    def module_begins(self, module: Any, args: Any) -> None:
-        """A module's forward begins."""
-
-    def module_ends(self, module: Any, args: Any, output: Any) -> None:
-        """A module's forward has returned or raised."""
-
 
 class Hooks:
     """Installs hooks in two groups.
 
     `install_base` may run at any moment: an optimizer's post hook and a wrapper around the engine
     need no partner. `install_pairs` must run where no forward and no optimizer step is under way.
+    `enter` and `leave` hear of every module's forward.
     """
 
-    def __init__(self, listener: Listener) -> None:
+    def __init__(
+        self, listener: Listener, enter: Callable[[Any, Any], None], leave: Callable[[Any, Any, Any], None]
+    ) -> None:
         self._listener = listener
+        self._enter = enter
+        self._leave = leave
         self._base: list[Any] = []
         self._pairs: list[Any] = []
         self._modules: list[Any] = []
@@ -68,8 +67,8 @@ class Hooks:
         if not self._pairs:
             self._pairs.append(register_optimizer_step_pre_hook(self._listener.optimizer_begins))
         if modules and not self._modules:
-            self._modules.append(register_module_forward_pre_hook(self._listener.module_begins))
-            hook = register_module_forward_hook(self._listener.module_ends, always_call=True)
+            self._modules.append(register_module_forward_pre_hook(self._enter))
+            hook = register_module_forward_hook(self._leave, always_call=True)
             self._modules.append(hook)
         elif not modules:
             self.remove_modules()

@@ -50,9 +50,11 @@ class Agent:
         self.courier = Courier(self)
         self.captures = Captures(self.context, wait=at_rest)
         self.steps = StepsCapture(self.context)
-        self.modules = ModulesCapture(self.context, self.steps, self._root_begins, self._root_ends)
+        self.modules = ModulesCapture(
+            self.context, self.steps, self._root_begins, self._root_ends, self._modules_failed
+        )
         self.cycle = Cycle()
-        self.hooks = Hooks(self)
+        self.hooks = Hooks(self, self.modules.enter, self.modules.leave)
         self.compiled = CompileWitness(self._compile_begins)
         self.level = options.level
         self.deep_wanted = options.deep_first
@@ -150,20 +152,6 @@ class Agent:
             return
         self._guard(self._backward_ended, roots, accumulates, perf_counter_ns())
         self._stop_script_if_done()
-
-    def module_begins(self, module: Any, args: Any) -> None:
-        """Forward pre hook of every module."""
-        try:
-            self.modules.enter(module, args)
-        except Exception as error:  # noqa: BLE001
-            self._fail("modules", error)
-
-    def module_ends(self, module: Any, args: Any, output: Any) -> None:
-        """Forward hook of every module."""
-        try:
-            self.modules.leave(module, args, output)
-        except Exception as error:  # noqa: BLE001
-            self._fail("modules", error)
 
     # Between two steps ----------------------------------------------------------------------------
 
@@ -295,13 +283,14 @@ class Agent:
         except Exception as error:  # noqa: BLE001  (nothing of ours may reach the training loop)
             self._fail("core", error)
 
+    def _modules_failed(self, error: Exception) -> None:
+        self._fail("following of modules", error)
+
     def _fail(self, what: str, error: Exception) -> None:
         """Say what has failed; without modules we go on, without the core we leave."""
         text = f"The agent's {what} failed and was switched off: {type(error).__name__}: {error}"
         self.context.notice("error", "agent-failed", text)
         if os.environ.get("TENSORSCOPE_DEBUG"):
             sys.excepthook(type(error), error, error.__traceback__)
-        if what == "modules":
-            self.modules.broken = True
-        else:
+        if what == "core":
             self.detach(text)

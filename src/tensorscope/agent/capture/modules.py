@@ -28,6 +28,8 @@ class ModulesCapture(Capture):
         Is told when a root's forward begins.
     root_begins, root_ends
         Called with (module, args) and (module, output) around a root's forward.
+    failed
+        Told of an error of ours; after it nothing is followed any more.
     """
 
     name = "modules"
@@ -38,6 +40,7 @@ class ModulesCapture(Capture):
         steps: StepsCapture,
         root_begins: Callable[[Any, Any], None],
         root_ends: Callable[[Any, Any], None],
+        failed: Callable[[Exception], None],
     ) -> None:
         super().__init__(context)
         self.rows = False
@@ -47,6 +50,7 @@ class ModulesCapture(Capture):
         self._steps = steps
         self._root_begins = root_begins
         self._root_ends = root_ends
+        self._failed = failed
         self._thread = get_ident()
         self._stack: list[tuple[int, int, int, int]] = []
         self._calls: dict[int, int] = {}
@@ -67,12 +71,38 @@ class ModulesCapture(Capture):
         self._values = array("q")
 
     def enter(self, module: Any, args: Any) -> None:
-        """Forward pre hook of every module."""
+        """Forward pre hook of every module. Never raises."""
         now = perf_counter_ns()
         if self.broken or get_ident() != self._thread:
             return
-        if not self._stack:
-            self._enter_root(module, args, now)
+        try:
+            if not self._stack:
+                self._enter_root(module, args, now)
+            elif not self.rows:
+                self._stack.append((id(module), 0, 0, now))
+                return
+            self._enter(module, now)
+        except Exception as error:  # noqa: BLE001  (nothing of ours may reach the training loop)
+            self._break(error)
+
+    def leave(self, module: Any, args: Any, output: Any) -> None:
+        """Forward hook of every module, called also when its forward has raised. Never raises."""
+        stack = self._stack
+        if not stack or self.broken or get_ident() != self._thread:
+            return
+        if not self.rows and len(stack) > 1 and stack[-1][0] == id(module):
+            stack.pop()
+            return
+        try:
+            self._leave(module, output, perf_counter_ns())
+        except Exception as error:  # noqa: BLE001
+            self._break(error)
+
+    def _break(self, error: Exception) -> None:
+        self.broken = True
+        self._failed(error)
+
+    def _enter(self, module: Any, now: int) -> None:
         key = id(module)
         known = self._known.get(key)
         if known is None or known[0]() is not module:
@@ -85,12 +115,8 @@ class ModulesCapture(Capture):
         context.scope.value = string << 8 | context.phase
         self._steps.agent_ns += perf_counter_ns() - now
 
-    def leave(self, module: Any, args: Any, output: Any) -> None:
-        """Forward hook of every module, called also when its forward has raised."""
-        now = perf_counter_ns()
+    def _leave(self, module: Any, output: Any, now: int) -> None:
         stack = self._stack
-        if not stack or self.broken or get_ident() != self._thread:
-            return
         key, string, call, start = stack.pop()
         if key != id(module):
             found = self._unwind(id(module), (key, string, call, start))

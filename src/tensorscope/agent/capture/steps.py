@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import struct
 from array import array
 from time import perf_counter_ns
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.context import Context, column
 from tensorscope.core.schema import PHASES, STREAM_COLUMNS
-from tensorscope.core.wire import Frame
+from tensorscope.core.wire import ARRAY_CODES, Column, Frame
 
 OTHER, FORWARD, BACKWARD, OPTIMIZER = range(len(PHASES))
 _FLUSH_ROWS = 4096
 _NAN = float("nan")
+_PACKERS = [
+    (name, dtype, struct.Struct(ARRAY_CODES[dtype]).pack) for name, dtype in STREAM_COLUMNS["step"].items()
+]
 
 
 class StepsCapture(Capture):
@@ -132,8 +136,7 @@ class StepsCapture(Capture):
             "live_bytes": live, "peak_bytes": peak, "rss_bytes": self._rss_bytes(), "agent_ns": self.agent_ns,
             "level": self.level, "variant": self.context.variant,
         }  # fmt: skip
-        dtypes = STREAM_COLUMNS["step"]
-        columns = {name: column(dtype, [values[name]]) for name, dtype in dtypes.items()}
+        columns = {name: Column(dtype, (1,), pack(values[name])) for name, dtype, pack in _PACKERS}
         self.context.emit(Frame("step", step, self._since_ns, columns=columns))
         self.start_ns = self._since_ns
 
