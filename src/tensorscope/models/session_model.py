@@ -83,6 +83,11 @@ class SessionModel:
         steps = self.store.tables["step"]["step"]
         return int(steps[-1]) if len(steps) else -1
 
+    @property
+    def recorded_steps(self) -> int:
+        """How many steps are known."""
+        return len(self.store.tables["step"])
+
     def select(self, selection: Selection) -> None:
         """Select one thing in every view."""
         if selection != self.selection:

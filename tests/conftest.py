@@ -1,0 +1,56 @@
+"""Settings of the whole test run: no display, no settings of the person, one core per target."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Before Qt or torch is imported anywhere. Targets of parallel tests must not fight for cores.
+os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+os.environ["QT_API"] = "pyside6"
+os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.pop("XDG_RUNTIME_DIR", None)
+_SOURCES = Path(__file__).resolve().parent.parent / "src"
+os.environ["PYTHONPATH"] = os.pathsep.join(
+    [str(_SOURCES), str(_SOURCES.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+)
+SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+@pytest.fixture(autouse=True)
+def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep the person's settings out of the tests, and the tests out of theirs."""
+    monkeypatch.setenv("TENSORSCOPE_SETTINGS_DIR", str(tmp_path / "settings"))
+
+
+@pytest.fixture
+def short_tmp_path() -> Iterator[Path]:
+    """A directory whose path is short enough for a unix socket."""
+    with tempfile.TemporaryDirectory(prefix="ts-", dir="/tmp") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def shared_data() -> Path:
+    """The folder with data that lies beside the checkout on some machines."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("there is no shared/data beside this checkout")
+    return SHARED / "data"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    marked = [item for item in items if item.get_closest_marker("gpu")]
+    if marked and not _has_cuda():
+        for item in marked:
+            item.add_marker(pytest.mark.skip(reason="needs a CUDA device, and torch sees none"))
+
+
+def _has_cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
