@@ -274,6 +274,7 @@ class Agent:
     def _compile_begins(self) -> None:
         """The program compiles something: forward hooks would be traced into it, and warn."""
         self.hooks.remove_modules()
+        self.captures.tell("compile_begins")
         text = "The program uses torch.compile: steps and memory are seen, but no forward passes and modules."
         self.context.notice("info", "compiled", text)
 

@@ -35,20 +35,34 @@ class AutogradCapture(Capture):
         self._timed = True
 
     def begin_step(self, step: int) -> None:
-        """Begin to follow the forward."""
+        """Begin to follow the forward.
+
+        Before any optimizer has stepped this may be the start of the whole program: then nothing is
+        installed until a model is called, so as not to lie under its imports and initialisation.
+        """
         self.stop()
         self._loss, self._roots, self._backwards, self._timed = None, [], 0, True
-        trace = None
-        if uses_compile():
-            text = (
-                "The program uses torch.compile: its graph is shown without modules, source lines and times."
-            )
-            self.context.notice("info", "graph-compiled", text)
-        else:
-            trace = ForwardTrace(self.context, sources=True)
+        trace = None if uses_compile() else ForwardTrace(self.context, sources=True)
         self.context.deep = DeepStep(GraphWalk(self.context, trace), trace)
-        if trace is not None:
+        if trace is None:
+            self._say_compiled()
+        elif self.context.program.optimizers:
             trace.install()
+
+    def before_forward(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Begin to follow the forward now, if that was put off."""
+        trace = self.context.deep.trace if self.context.deep is not None else None
+        if trace is not None and not trace.installed:
+            trace.install()
+            trace.enter(module)
+
+    def compile_begins(self) -> None:
+        """Get out of the way of the compiler."""
+        deep = self.context.deep
+        if deep is not None and deep.trace is not None:
+            deep.trace.remove()
+            deep.trace = None
+            self._say_compiled()
 
     def before_backward(self, roots: tuple[Any, ...]) -> None:
         """Read the graph while it holds its tensors, and time its nodes."""
@@ -97,6 +111,10 @@ class AutogradCapture(Capture):
         deep, self.context.deep = self.context.deep, None
         if deep is not None and deep.trace is not None:
             deep.trace.remove()
+
+    def _say_compiled(self) -> None:
+        text = "The program uses torch.compile: its graph is shown without modules, source lines and times."
+        self.context.notice("info", "graph-compiled", text)
 
     def _name_roots(self, roots: tuple[Any, ...]) -> None:
         self._backwards += 1

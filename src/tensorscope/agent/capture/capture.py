@@ -34,6 +34,9 @@ class Capture:
     def resync(self) -> None:
         """A reader is new or has missed frames: send afresh what later frames build on. At a boundary."""
 
+    def compile_begins(self) -> None:
+        """The program gives something to `torch.compile`, perhaps in the middle of a step."""
+
     def before_forward(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """A root module's forward begins."""
 

@@ -53,16 +53,22 @@ class ForwardTrace:
         self._stack: list[tuple[int, int, int]] = []
         self._calls: dict[int, int] = {}
         self._names: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._blind = False
         self._at: list[int] = [-1]
         self._modules: list[tuple[int, int]] = [(0, 0)]
         self._from: list[int] = []
         self._until: list[int] = []
         self._sources: list[int] = []
 
+    @property
+    def installed(self) -> bool:
+        """Whether hooks are in torch now."""
+        return bool(self._handles)
+
     def install(self) -> None:
         """Begin to follow the thread that calls this."""
         self._thread = get_ident()
-        self._handles.append(register_module_forward_pre_hook(self._enter))
+        self._handles.append(register_module_forward_pre_hook(self.enter))
         self._handles.append(register_module_forward_hook(self._leave, always_call=True))
         if self._mode is not None:
             self._mode.install()
@@ -76,18 +82,10 @@ class ForwardTrace:
         if self._mode is not None:
             self._mode.remove()
 
-    def module_of(self, number: int) -> tuple[int, int]:
-        """Return (string id of the module, its call number in this step) that made node `number`."""
-        return self._modules[bisect_right(self._at, number) - 1] if number >= 0 else (0, 0)
-
-    def source_of(self, number: int) -> int:
-        """Return the string id of the source line that made node `number`, 0 if unknown."""
-        at = bisect_right(self._from, number) - 1
-        return self._sources[at] if at >= 0 and number < self._until[at] else 0
-
-    def _enter(self, module: Any, args: Any) -> None:
+    def enter(self, module: Any, args: Any = ()) -> None:
+        """Forward pre hook; called by hand where `install` ran within the forward of `module`."""
         try:
-            if get_ident() != self._thread or _current_autograd_node() is not None:
+            if self._ignores():
                 return
             key = id(module)
             name = self._names.get(key)
@@ -103,9 +101,18 @@ class ForwardTrace:
         except Exception as error:  # noqa: BLE001  (nothing of ours may reach the forward)
             self._fail(error)
 
+    def module_of(self, number: int) -> tuple[int, int]:
+        """Return (string id of the module, its call number in this step) that made node `number`."""
+        return self._modules[bisect_right(self._at, number) - 1] if number >= 0 else (0, 0)
+
+    def source_of(self, number: int) -> int:
+        """Return the string id of the source line that made node `number`, 0 if unknown."""
+        at = bisect_right(self._from, number) - 1
+        return self._sources[at] if at >= 0 and number < self._until[at] else 0
+
     def _leave(self, module: Any, args: Any, output: Any) -> None:
         try:
-            if get_ident() != self._thread or _current_autograd_node() is not None:
+            if self._ignores():
                 return
             key = id(module)
             stack = self._stack
@@ -123,6 +130,10 @@ class ForwardTrace:
                 self.on_output(path, call, output)
         except Exception as error:  # noqa: BLE001
             self._fail(error)
+
+    def _ignores(self) -> bool:
+        """Whether this is another thread, or a forward within backward."""
+        return self._blind or get_ident() != self._thread or _current_autograd_node() is not None
 
     def _now(self, module: int, call: int) -> None:
         self.module = module
@@ -150,8 +161,8 @@ class ForwardTrace:
             self._fail(error)
 
     def _fail(self, error: Exception) -> None:
-        """Go blind for the rest of this step; hooks are not taken out while torch walks over them."""
-        self._thread = -1
+        """Go blind for the rest of this step; what is installed stays until `remove`."""
+        self._blind = True
         self._context.notice(
             "error", "trace-failed", f"Following the forward failed: {type(error).__name__}: {error}"
         )

@@ -29,19 +29,26 @@ class OpsCapture(Capture):
     def __init__(self, context: Context) -> None:
         super().__init__(context)
         self._mode: _OpMode | None = None
+        self._put_off = False
 
     def begin_step(self, step: int) -> None:
-        """Go between the program and its operators, if that does not change what runs."""
+        """Go between the program and its operators; at the start of the program, with its first forward."""
         self.stop()
-        if uses_compile():
-            text = "No operator list: what torch.compile made would run eagerly while operators are listed."
-            self.context.notice("info", "ops-compiled", text)
-        elif _get_current_dispatch_mode_stack():
-            text = "No operator list: the program has a dispatch mode of its own on."
-            self.context.notice("info", "ops-mode", text)
-        else:
-            self._mode = _OpMode(self.context)
-            self._mode.__enter__()
+        self._put_off = not self.context.program.optimizers
+        if not self._put_off:
+            self._begin()
+
+    def before_forward(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Begin now, if that was put off."""
+        if self._put_off:
+            self._put_off = False
+            self._begin()
+
+    def compile_begins(self) -> None:
+        """Get out of the way of the compiler."""
+        if self._mode is not None:
+            self.stop()
+            self._say_compiled()
 
     def end_step(self, step: int) -> None:
         """Emit the operators."""
@@ -55,6 +62,21 @@ class OpsCapture(Capture):
         mode, self._mode = self._mode, None
         if mode is not None:
             mode.leave()
+
+    def _begin(self) -> None:
+        """Begin, if that does not change what runs."""
+        if uses_compile():
+            self._say_compiled()
+        elif _get_current_dispatch_mode_stack():
+            text = "No operator list: the program has a dispatch mode of its own on."
+            self.context.notice("info", "ops-mode", text)
+        else:
+            self._mode = _OpMode(self.context)
+            self._mode.__enter__()
+
+    def _say_compiled(self) -> None:
+        text = "No operator list: what torch.compile made would run eagerly while operators are listed."
+        self.context.notice("info", "ops-compiled", text)
 
 
 class _OpMode(TorchDispatchMode):  # type: ignore[misc]

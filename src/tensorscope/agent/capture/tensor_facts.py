@@ -39,6 +39,12 @@ class FactFinder:
 
     def of(self, tensor: Any) -> Facts:
         """Return what `tensor` is; where it has no storage or strides (sparse, meta, nested …), zeros."""
+        try:
+            return self._look(tensor)
+        except (RuntimeError, NotImplementedError, TypeError, AttributeError, ValueError):
+            return self.absent(type(tensor).__name__)  # a subclass that answers nothing
+
+    def _look(self, tensor: Any) -> Facts:
         sizes, strides, offset = _layout(tensor)
         address, size_bytes = storage_of(tensor)
         dtype, device, grad_fn = tensor.dtype, tensor.device, tensor.grad_fn
