@@ -19,6 +19,7 @@ class Harness:
     def __init__(self, model=None, optimizer=None, kinds=(AutogradCapture,)) -> None:
         self.frames: list[Frame] = []
         self.program = Program()
+        self.kept = (model, optimizer)  # the program itself holds neither
         if model is not None:
             self.program.add_root(model)
         if optimizer is not None:

@@ -12,12 +12,17 @@ from typing import Any
 import torch
 
 from tensorscope.agent.capture.forward_trace import ForwardTrace
-from tensorscope.agent.capture.tensor_facts import FactFinder, Facts, short_name, signed
+from tensorscope.agent.capture.tensor_facts import NO_NUMBER, PLAIN, FactFinder, Facts, short_name
 from tensorscope.agent.context import Context, column
 from tensorscope.core.wire import Column
 
 MAX_NODES = 400_000
 _RAW = "_raw_saved_"
+
+
+_NO_META = ((), None)
+_Kind = tuple[tuple[tuple[str, int], ...], int]
+"""What all nodes of one type have: (attribute, string id of its short name) of what they save; source."""
 
 
 class GraphWalk:
@@ -29,7 +34,7 @@ class GraphWalk:
     Attributes
     ----------
     saved
-        One (row of the node, string id of its name in the node, shape's string id, facts) per saved tensor.
+        One (row of the node, string id of its name in the node, facts) per saved tensor.
     rows_of_parameters
         Row of the AccumulateGrad node of each parameter's string id.
     truncated
@@ -39,7 +44,7 @@ class GraphWalk:
     def __init__(self, context: Context, trace: ForwardTrace | None) -> None:
         self._context = context
         self._trace = trace
-        self.saved: list[tuple[int, int, int, Facts]] = []
+        self.saved: list[tuple[int, int, Facts]] = []
         self.backward_ns: list[int] = []
         self.rows_of_parameters: dict[int, int] = {}
         self.numbers: list[int] = []
@@ -47,17 +52,16 @@ class GraphWalk:
         self.truncated = False
         self.compiled = False
         self._parameters: list[int] = []
-        self._shapes: list[int] = []
-        self._dtypes: list[int] = []
+        self._metas: list[tuple[Any, Any]] = []
         self._sources: dict[int, int] = {}
         self._edge_from: list[int] = []
         self._edge_to: list[int] = []
         self._leaves: dict[int, int] = {}
-        self._known: dict[tuple[int, int], int] | None = None
+        self._known: dict[tuple[int, int], int] = {}
         self._facts = FactFinder(context)
         self._name_ids: dict[str, int] = {}
         self._shape_ids: dict[tuple[Any, ...], int] = {}
-        self._saved_of: dict[type, tuple[tuple[str, int], ...]] = {}
+        self._kinds: dict[type, _Kind] = {}
 
     def __len__(self) -> int:
         return len(self.names)
@@ -70,12 +74,11 @@ class GraphWalk:
         collecting = gc.isenabled()
         gc.disable()  # thousands of young tuples would only be looked at in vain
         try:
-            if self.names and self._known is None:
-                self._known = {}
-            if self._known is not None:
-                keys = zip(self.numbers, self.names, strict=True)
-                self._known = {key: row for row, key in enumerate(keys) if key[0] >= 0}
-            return self._walk([root.grad_fn for root in roots if root.grad_fn is not None])
+            keys = zip(self.numbers, self.names, strict=True)
+            self._known = {key: row for row, key in enumerate(keys) if key[0] >= 0}
+            order = self._walk([root.grad_fn for root in roots if root.grad_fn is not None])
+            self.backward_ns += [-1] * (len(self.names) - len(self.backward_ns))
+            return order
         finally:
             if collecting:
                 gc.enable()
@@ -114,17 +117,21 @@ class GraphWalk:
         name = self._name_ids.get(raw)
         if name is None:
             name = self._name_ids[raw] = self._context.string(short_name(raw))
-            self.compiled = self.compiled or "CompiledFunction" in raw
-        number = signed(node._sequence_nr())
-        variable = getattr(node, "variable", None) if number < 0 else None
-        row = self._row_of_known(number, name, variable)
+        number = node._sequence_nr()
+        variable = None
+        if number >= NO_NUMBER:
+            number, variable = -1, getattr(node, "variable", None)
+        row = self._row_of_known(number, name, variable) if variable is not None or self._known else -1
         if row < 0:
             row = len(self.names)
             if row >= MAX_NODES:
                 self.truncated = True
                 index[node] = -1
                 return -1
-            self._describe(node, row, name, number, variable)
+            self.names.append(name)
+            self.numbers.append(number)
+            self._describe(node, row)
+            self._parameters.append(0 if variable is None else self._name_leaf(variable, row))
             order.append((node, row))
         index[node] = row
         return row
@@ -132,61 +139,66 @@ class GraphWalk:
     def _row_of_known(self, number: int, name: int, variable: Any) -> int:
         if variable is not None:
             return self._leaves.get(id(variable), -1)
-        return self._known.get((number, name), -1) if self._known is not None else -1
+        return self._known.get((number, name), -1)
 
-    def _describe(self, node: Any, row: int, name: int, number: int, variable: Any) -> None:
-        parameter = 0
-        if variable is not None:
-            parameter = self._context.string(self._context.program.parameter_name(variable))
-            self._leaves[id(variable)] = row
-            if parameter:
-                self.rows_of_parameters.setdefault(parameter, row)
-        self.names.append(name)
-        self.numbers.append(number)
-        self._parameters.append(parameter)
-        self.backward_ns.append(-1)
-        shape = dtype = 0
-        for meta in node._input_metadata:
-            shape, dtype = self._shape(meta.shape), self._facts.dtype(meta.dtype)
-            break
-        self._shapes.append(shape)
-        self._dtypes.append(dtype)
-        kind = type(node)
-        saved = self._saved_of.get(kind)
-        if saved is None:
-            saved = self._saved_of[kind] = self._saved_attributes(node)
-        for attribute, label in saved:
-            self._read_saved(row, label, getattr(node, attribute))
-        if self._trace is not None and hasattr(kind, "_forward_cls"):
-            self._sources[row] = self._trace.lines.of_class(kind._forward_cls)
+    def _name_leaf(self, variable: Any, row: int) -> int:
+        parameter = self._context.string(self._context.program.parameter_name(variable))
+        self._leaves[id(variable)] = row
+        if parameter:
+            self.rows_of_parameters.setdefault(parameter, row)
+        return parameter
 
-    def _saved_attributes(self, node: Any) -> tuple[tuple[str, int], ...]:
-        """Return (attribute, string id of its short name) of what nodes of this type save. `dir` is slow."""
+    def _describe(self, node: Any, row: int) -> None:
+        metas = node._input_metadata
+        if metas:
+            meta = metas[0]
+            self._metas.append((tuple(meta.shape), meta.dtype))
+        else:
+            self._metas.append(_NO_META)
+        kind = self._kinds.get(type(node))
+        if kind is None:
+            kind = self._kinds[type(node)] = self._learn(node)
+        for attribute, label in kind[0]:
+            try:
+                raw = getattr(node, attribute)
+            except RuntimeError:
+                continue  # a custom Function whose tensors have been freed
+            if type(raw) is tuple:
+                for one in raw:
+                    self._read_saved(row, label, one.data)
+            else:
+                self._read_saved(row, label, raw.data)
+        if kind[1]:
+            self._sources[row] = kind[1]
+
+    def _learn(self, node: Any) -> _Kind:
+        """Look at the first node of a type closely; the others have the same attributes; `dir` is slow."""
         names = [name for name in dir(node) if name.startswith(_RAW)]
-        return tuple((name, self._context.string(name.removeprefix(_RAW))) for name in names)
+        saved = tuple((name, self._context.string(name.removeprefix(_RAW))) for name in names)
+        self.compiled = self.compiled or "CompiledFunction" in type(node).__name__
+        custom = getattr(type(node), "_forward_cls", None)
+        source = self._trace.lines.of_class(custom) if custom is not None and self._trace else 0
+        return saved, source
 
-    def _read_saved(self, row: int, label: int, raw: Any) -> None:
-        if type(raw) is tuple:
-            for one in raw:
-                self._read_saved(row, label, one)
+    def _read_saved(self, row: int, label: int, data: Any) -> None:
+        if type(data) in PLAIN:
+            self.saved.append((row, label, self._facts.of_saved(data)))
             return
-        data = getattr(raw, "data", None)
         if data is None:
             return  # nothing was saved, or it has been freed
         if isinstance(data, tuple):  # what save_on_cpu packs: (device, tensor)
             data = next((part for part in data if isinstance(part, torch.Tensor)), data)
         if isinstance(data, torch.Tensor):
-            self.saved.append((row, label, self._shape(data.shape), self._facts.of(data)))
+            facts = self._facts.of(data)
         else:  # a hook has packed it into something of its own; a checkpoint will make it again
             checkpoint = type(data).__module__ == "torch.utils.checkpoint"
-            kind = "recomputed" if checkpoint else "packed"
-            self.saved.append((row, label, 0, self._facts.absent(kind)))
+            facts = self._facts.absent("recomputed" if checkpoint else "packed")
+        self.saved.append((row, label, facts))
 
-    def _shape(self, shape: Any) -> int:
-        key = tuple(shape)
-        found = self._shape_ids.get(key)
+    def _shape(self, sizes: Any) -> int:
+        found = self._shape_ids.get(sizes)
         if found is None:
-            found = self._shape_ids[key] = self._context.string(str(list(shape)))
+            found = self._shape_ids[sizes] = self._context.string(str(list(sizes)))
         return found
 
     def columns(self, kept: set[int]) -> dict[str, Column]:
@@ -200,27 +212,30 @@ class GraphWalk:
         """
         saved_bytes = [0] * len(self.names)
         seen = set(kept)
-        for row, _, _, facts in self.saved:
+        for row, _, facts in self.saved:
             if facts.storage not in seen:
                 seen.add(facts.storage)
                 saved_bytes[row] += facts.storage_bytes
+        saved = [facts for _, _, facts in self.saved]
+        shapes = [0 if meta is _NO_META else self._shape(meta[0]) for meta in self._metas]
+        dtypes = [0 if meta is _NO_META else self._facts.dtype(meta[1]) for meta in self._metas]
         trace = self._trace
         made = [trace.module_of(number) if trace is not None else (0, 0) for number in self.numbers]
         return {
             "node_name": column("u4", self.names), "node_seq": column("i8", self.numbers),
             "node_module": column("u4", [module for module, _ in made]),
             "node_call": column("i4", [call for _, call in made]),
-            "node_param": column("u4", self._parameters), "node_shape": column("u4", self._shapes),
-            "node_dtype": column("u4", self._dtypes), "node_saved_bytes": column("i8", saved_bytes),
+            "node_param": column("u4", self._parameters), "node_shape": column("u4", shapes),
+            "node_dtype": column("u4", dtypes), "node_saved_bytes": column("i8", saved_bytes),
             "node_source": column("u4", self._node_sources()),
             "node_backward_ns": column("i8", self.backward_ns),
             "edge_from": column("i4", self._edge_from), "edge_to": column("i4", self._edge_to),
-            "saved_node": column("i4", [row for row, _, _, _ in self.saved]),
-            "saved_name": column("u4", [name for _, name, _, _ in self.saved]),
-            "saved_shape": column("u4", [shape for _, _, shape, _ in self.saved]),
-            "saved_dtype": column("u4", [facts.dtype for _, _, _, facts in self.saved]),
-            "saved_bytes": column("i8", [facts.storage_bytes for _, _, _, facts in self.saved]),
-            "saved_storage": column("u8", [facts.storage for _, _, _, facts in self.saved]),
+            "saved_node": column("i4", [row for row, _, _ in self.saved]),
+            "saved_name": column("u4", [name for _, name, _ in self.saved]),
+            "saved_shape": column("u4", [self._shape(facts.sizes) for facts in saved]),
+            "saved_dtype": column("u4", [facts.dtype for facts in saved]),
+            "saved_bytes": column("i8", [facts.storage_bytes for facts in saved]),
+            "saved_storage": column("u8", [facts.storage for facts in saved]),
         }  # fmt: skip
 
     def _node_sources(self) -> list[int]:

@@ -105,7 +105,7 @@ class TensorsCapture(Capture):
     def _add_saved(self, rows: TensorRows, deep: DeepStep) -> None:
         text, string = self.context.interner.text, self.context.string
         counts: Counter[str] = Counter()
-        for node, label, _, facts in deep.walk.saved:
+        for node, label, facts in deep.walk.saved:
             module = deep.walk.module_of(node)
             path = text(module)
             name = f"{text(deep.walk.names[node])}.{text(label)}"
