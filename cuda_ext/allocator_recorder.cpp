@@ -84,6 +84,8 @@ struct Labels {
   const int64_t* size_bytes;
   const uint8_t* category;
   const int16_t* device;
+
+  bool has_memory(int64_t i) const { return address[i] != 0 && size_bytes[i] > 0; }
 };
 
 int64_t now_ns() {
@@ -186,9 +188,9 @@ class Recorder final : public profiler::ProfilerStateBase {
 
   int64_t list_blocks(const Labels& labels) {
     std::lock_guard<std::mutex> guard(mutex_);
-    for (int64_t i = 0; i < labels.count; ++i) {
+    for (int64_t i = labels.count - 1; i >= 0; --i) {  // backwards: the first label wins
       const auto found = blocks_.find(labels.address[i]);
-      if (found != blocks_.end()) found->second.category = labels.category[i];
+      if (labels.has_memory(i) && found != blocks_.end()) found->second.category = labels.category[i];
     }
     rows_.clear();
     for (const auto& [address, block] : blocks_) {
@@ -322,6 +324,7 @@ class Recorder final : public profiler::ProfilerStateBase {
   }
 
   void adopt(const Labels& labels, int64_t i, bool assumed) {
+    if (!labels.has_memory(i)) return;
     Block block;
     block.size_bytes = labels.size_bytes[i];
     block.device = labels.device[i];
@@ -342,7 +345,9 @@ class Recorder final : public profiler::ProfilerStateBase {
 
   // A named tensor lies at this address at the end of the step.
   void name(const Labels& labels, int64_t i) {
+    if (!labels.has_memory(i)) return;
     auto found = blocks_.find(labels.address[i]);
+    if (found != blocks_.end() && found->second.named_step == step_) return;
     if (found != blocks_.end() && found->second.assumed && found->second.size_bytes != labels.size_bytes[i]) {
       end(found, now_ns(), static_cast<uint64_t>(inferred_) << 8);  // replaced where we do not look
       found = blocks_.end();

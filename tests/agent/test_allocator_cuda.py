@@ -29,7 +29,7 @@ def test_that_a_snapshot_gives_blocks_their_size_and_adds_the_unnamed() -> None:
     assert labels.addresses.tolist() == [0x1000, 0x1600]
     assert labels.sizes.tolist() == [512, 2048]
     assert [CATEGORIES[c] for c in labels.categories] == ["parameter", "unknown"]
-    assert labels.storages.tolist() == [0, OWNED]
+    assert labels.storages().tolist() == [0, OWNED]
 
 
 def allocated() -> int:

@@ -16,7 +16,7 @@ from tensorscope.agent.capture.allocator_native import NativeRecorder
 from tensorscope.agent.capture.allocator_python import PythonRecorder
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.capture.cuda_blocks import add_cuda_blocks
-from tensorscope.agent.capture.labels import Labels, collect_labels, storage_of
+from tensorscope.agent.capture.labels import Labels, storage_of
 from tensorscope.agent.capture.ledger import Rows
 from tensorscope.agent.capture.profiler_guard import ProfilerGuard
 from tensorscope.agent.capture.recorder_build import (
@@ -240,7 +240,7 @@ class AllocatorCapture(Capture):
         self.context.notice("info", "allocator-aside", text)
 
     def _labels(self) -> Labels:
-        return collect_labels(self.context.program.named_tensors())
+        return Labels(self.context.program.named_tensors())
 
     def _totals(self) -> tuple[int, int]:
         if self.recorder is None or not self._recording:
@@ -256,7 +256,7 @@ class AllocatorCapture(Capture):
     def _emit_baseline(self, reason: str, labels: Labels) -> None:
         assert self.recorder is not None
         blocks = self.recorder.list_blocks(labels)
-        string, names = self.context.string, labels.names
+        string, names = self.context.string, labels.names()
         ids = array("I", [string(names.get(address, "")) for address in blocks["address"]])
         values = {**blocks, "name": ids}
         columns = {name: column(dtype, values[name]) for name, dtype in RECORD_COLUMNS["baseline"].items()}

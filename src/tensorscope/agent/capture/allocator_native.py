@@ -86,7 +86,8 @@ class NativeRecorder:
 
     def reset(self, labels: Labels) -> None:
         """Start the ledger anew with the storages of `labels`; pushed in this thread."""
-        self._lib.tsr_reset(self._self, *_pointers(labels), _address(labels.storages))
+        storages = labels.storages()
+        self._lib.tsr_reset(self._self, *_pointers(labels), _address(storages))
 
     def report(self, address: int, delta_bytes: int, device: int = -1) -> None:
         """Take in an event as if torch had reported it (tests only)."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import time
 from array import array
+from collections.abc import Iterator
 from typing import Any
 
 from tensorscope.agent.capture.labels import Labels
@@ -82,6 +83,8 @@ class Ledger:
         self._clear()
         self._step += 1
         for address, size, category, device in _each(labels):
+            if address in self._blocks:
+                continue
             block = Block(size, device, category)
             block.assumed = not reported
             self._blocks[address] = block
@@ -148,7 +151,7 @@ class Ledger:
 
     def list_blocks(self, labels: Labels) -> Rows:
         """Return every live block, categories looked at again by `labels`."""
-        for address, _, category, _ in _each(labels):
+        for address, _, category, _ in reversed(list(_each(labels))):
             if address in self._blocks:
                 self._blocks[address].category = category
         blocks = self._blocks
@@ -165,6 +168,8 @@ class Ledger:
 
     def _name(self, now: int, address: int, size: int, category: int, device: int) -> None:
         block = self._blocks.get(address)
+        if block is not None and block.named_step == self._step:
+            return
         if block is not None and block.assumed and block.size != size:
             self._end(address, block, now, self.inferred << 8)  # replaced where we do not look
             block = None
@@ -231,5 +236,7 @@ class Ledger:
         self._lost = True
 
 
-def _each(labels: Labels) -> zip[tuple[int, int, int, int]]:
-    return zip(labels.addresses, labels.sizes, labels.categories, labels.devices, strict=True)
+def _each(labels: Labels) -> Iterator[tuple[int, int, int, int]]:
+    for label in zip(labels.addresses, labels.sizes, labels.categories, labels.devices, strict=True):
+        if label[0] and label[1] > 0:
+            yield label
