@@ -239,7 +239,7 @@ def test_that_freed_graphs_and_deep_ones_are_read() -> None:
 
 @pytest.mark.parametrize("kind", ["mlp", "conv", "gpt"])
 def test_that_a_deep_step_changes_no_bit_and_leaves_nothing(kind: str) -> None:
-    plain, watched = Run(kind), None
+    plain = Run(kind)
     losses = [plain.step().item().hex() for _ in range(4)]
     digest = plain.digest()
     watched = Run(kind)
