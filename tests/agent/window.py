@@ -72,7 +72,7 @@ class Window:
             texts += frame.meta["values"]
         return texts
 
-    def command(self, name: str, **args: object) -> Frame:
+    def command(self, name: str, /, **args: object) -> Frame:
         """Send a command and return its reply."""
         number, self._next_id = self._next_id, self._next_id + 1
         self.socket.sendall(encode(Frame("command", meta={"id": number, "name": name, "args": args})))
