@@ -15,12 +15,12 @@ class Target:
     """A script with an agent in it. `address` is empty where it never came to listen."""
 
     def __init__(
-        self, script: Path, *args: str, options: tuple[str, ...] = (), env: dict[str, str] | None = None
-    ):
+        self, script: Path, *args: str, options: tuple[str, ...] = (), stdin: int = subprocess.DEVNULL
+    ) -> None:
         reading, writing = os.pipe()
         command = [sys.executable, str(BOOTSTRAP), "--ready-fd", str(writing), *options, str(script), *args]
         self.process = subprocess.Popen(
-            command, pass_fds=[writing], env={**os.environ, **(env or {})},
+            command, pass_fds=[writing], stdin=stdin,
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         )  # fmt: skip
         os.close(writing)

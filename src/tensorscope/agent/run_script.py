@@ -27,6 +27,8 @@ def main(argv: Sequence[str]) -> None:
     rest = [part for part in arguments.rest if arguments.rest]
     if not rest:
         _parser().error("name a script, or a module after -m")
+    if arguments.record:
+        arguments.record = os.path.abspath(arguments.record)  # the script may go elsewhere
     announce = _Announcer(arguments.ready_fd)
     _start_after_torch(lambda: _start_agent(arguments, announce))
     _show_only_their_frames()
