@@ -171,7 +171,14 @@ class Link:
                 rest = rest[connection.send(rest) :]
             if connection in readable and not self._read(connection, parser):
                 return
+        self._flush(connection, rest)
         self._end("closed")
+
+    def _flush(self, connection: socket.socket, rest: bytes) -> None:
+        """Send what still waits, so that a last command arrives; give up after a second."""
+        connection.settimeout(1.0)
+        with contextlib.suppress(OSError):
+            connection.sendall(rest + b"".join(self._outgoing))
 
     def _read(self, connection: socket.socket, parser: FrameParser) -> bool:
         try:

@@ -1,0 +1,75 @@
+"""Views of a session as files, without a window: by the same code as the window's menu."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication
+
+from tensorscope.app.offscreen import gui_application
+from tensorscope.app.theme import apply_theme
+from tensorscope.app.view_registry import VIEW_CLASSES, build_view
+from tensorscope.core.errors import SessionFileError
+from tensorscope.models.report import build_report
+from tensorscope.models.report_html import report_html
+from tensorscope.models.session_loading import load_session
+from tensorscope.models.session_model import SessionModel
+from tensorscope.views.session_view import SessionView
+
+WIDTH_PX, HEIGHT_PX = 1400, 900
+_IDLE_SECONDS = 60.0
+
+
+def settle(view: SessionView, seconds: float = _IDLE_SECONDS) -> None:
+    """Run the event loop until `view` has nothing left to compute, at most `seconds`."""
+    deadline = time.monotonic() + seconds
+    quiet = 0
+    while quiet < 3 and time.monotonic() < deadline:
+        QApplication.processEvents()
+        view.refresh()
+        quiet = quiet + 1 if view.is_idle() else 0
+        time.sleep(0.01)
+    QApplication.processEvents()
+
+
+def export_view(
+    session: SessionModel, view_id: str, file_format: str, path: Path, theme: str = "light"
+) -> None:
+    """Write one view of `session`; raises `SessionFileError` with the reason."""
+    apply_theme(gui_application(), theme)
+    view = build_view(view_id)
+    try:
+        view.resize(WIDTH_PX, HEIGHT_PX)
+        view.set_session(session)
+        view.show()
+        settle(view)
+        view.export(path, file_format)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise SessionFileError(f"Cannot write the {view_id} view to {path}: {reason}.") from None
+    finally:
+        view.close()
+        view.deleteLater()
+
+
+def write_outputs(record: Path, folder: Path) -> list[Path]:
+    """Write pictures of every view and the report of session file `record`; return all paths."""
+    session = load_session(record)
+    for problem in session.problems:
+        sys.stderr.write(f"tensorscope: {problem}\n")
+    pictures = {view_id: folder / f"{view_id}.png" for view_id in VIEW_CLASSES}
+    for view_id, path in pictures.items():
+        export_view(session, view_id, "png", path)
+    report = build_report(session.store)
+    texts = {
+        folder / "report.json": json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False),
+        folder / "report.html": report_html(
+            report, {name: path.read_bytes() for name, path in pictures.items()}
+        ),
+    }
+    for path, text in texts.items():
+        path.write_text(text, encoding="utf-8")
+    return [record, *texts, *pictures.values()]
