@@ -32,6 +32,7 @@ from tensorscope.app.theme import apply_theme
 from tensorscope.app.view_registry import VIEW_CLASSES, build_view
 from tensorscope.app.welcome_page import WelcomePage
 from tensorscope.models.session_model import SessionModel
+from tensorscope.views.findings.findings_view import FindingsView
 from tensorscope.views.session_view import SessionView
 
 PANELS = (*VIEW_CLASSES, "log")
@@ -154,6 +155,8 @@ class MainWindow(QMainWindow):
         placeholder = self.docks[name].widget()
         self.docks[name].setWidget(view)
         placeholder.deleteLater()
+        if isinstance(view, FindingsView):
+            view.open_requested.connect(self.raise_panel)
         if self.controller.session is not None:
             view.set_session(self.controller.session)
         QTimer.singleShot(0, self.build_views)
@@ -239,7 +242,13 @@ class MainWindow(QMainWindow):
         self.notices.show_notice("error", text.format(view=self.docks[view_id].windowTitle(), reason=reason))
 
     def _on_raise(self) -> None:
-        dock = self.docks[self.sender().objectName()]
+        self.raise_panel(self.sender().objectName())
+
+    def raise_panel(self, name: str) -> None:
+        """Show a panel in front and give it the focus."""
+        dock = self.docks.get(name)
+        if dock is None:
+            return
         dock.show()
         dock.raise_()
         dock.widget().setFocus()

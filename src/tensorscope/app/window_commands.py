@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject
@@ -33,10 +34,10 @@ class WindowCommands(QObject):
         self._window = window
         self._languages = languages
         actions = window.actions_by_id
-        slots = {
+        slots: dict[str, Callable[..., object]] = {
             "file.open": self.open_file, "file.demo": self.run_demo, "file.attach": self.attach,
             "file.record": self.record, "file.export": self.export_view, "file.report": self.export_report,
-            "file.close": window.controller.close, "file.quit": window.close,
+            "file.close": window.controller.close, "file.quit": self.quit,
             "session.pause": self.pause, "session.follow": self.follow,
             "session.previous_step": self.previous_step, "session.next_step": self.next_step,
             "session.deep": self.deep, "session.pulse": self.set_level, "session.scope": self.set_level,
@@ -158,6 +159,10 @@ class WindowCommands(QObject):
         except OSError as error:
             text = self.tr("Cannot write {path}: {reason}.").format(path=path, reason=error.strerror)
             self._window.notices.show_notice("error", text)
+
+    def quit(self) -> None:
+        """Close the window, and so the application."""
+        self._window.close()
 
     # -- session --------------------------------------------------------------------------------
 
