@@ -69,6 +69,8 @@ def _parser(verb: str | None) -> argparse.ArgumentParser:
 
 
 def _window(settings: argparse.Namespace) -> int:
-    from tensorscope.app.application import WindowRequest, run_window
+    from tensorscope.cli.window import show_window
 
-    return run_window(WindowRequest(reset_settings=settings.reset_settings))
+    return show_window(
+        "tensorscope --help lists what works without one.", reset_settings=settings.reset_settings
+    )

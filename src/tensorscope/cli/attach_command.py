@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tensorscope.cli.arguments import positive
+from tensorscope.cli.window import show_window
 from tensorscope.core.errors import LinkError, SessionFileError
 from tensorscope.core.handshake import read_token
+from tensorscope.core.runtime_dir import socket_path
+from tensorscope.launch.process_check import why_not_attachable
 
 if TYPE_CHECKING:
     from tensorscope.models.session_model import SessionModel
@@ -26,7 +31,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("address", metavar="ADDRESS", help="process id, unix:/path or tcp:127.0.0.1:PORT")
     parser.add_argument("--headless", action="store_true", help="no window; needs --record")
-    parser.add_argument("--steps", type=int, default=0, metavar="N", help="detach after N steps")
+    parser.add_argument("--steps", type=positive, default=0, metavar="N", help="detach after N steps")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write a session file")
     parser.add_argument("--token-file", type=Path, help="file (mode 600) with the token for tcp")
 
@@ -34,12 +39,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(settings: argparse.Namespace) -> int:
     """Attach; the program goes on when we leave."""
     token = read_token(settings.token_file)
+    if settings.address.isdecimal() and not socket_path(int(settings.address)).exists():
+        raise LinkError(why_not_attachable(int(settings.address)))
     if not settings.headless:
-        from tensorscope.app.application import WindowRequest, run_window
-
-        return run_window(
-            WindowRequest(address=settings.address, token=token, record=settings.record, steps=settings.steps)
-        )
+        return show_window(
+            "Add --headless --record FILE to record without one.",
+            address=settings.address, token=token, record=settings.record, steps=settings.steps,
+        )  # fmt: skip
     if settings.record is None:
         raise SessionFileError("Without a window there must be a file: add --record FILE.")
     return _headless(settings, token)
@@ -59,7 +65,7 @@ def _headless(settings: argparse.Namespace, token: str | None) -> int:
         link.close()
         session.stop_recording()
     for problem in session.problems:
-        print(f"tensorscope: {problem}")
+        print(f"tensorscope: {problem}", file=sys.stderr)
     if lost:
         raise LinkError(f"{lost} What came before is in {settings.record}.")
     print(f"Recorded {session.recorded_steps} steps into {settings.record}.")

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 
+from tensorscope.cli.arguments import positive
+from tensorscope.cli.window import has_display, show_window
 from tensorscope.core.errors import LaunchError
 from tensorscope.core.resource_paths import resource_path
 from tensorscope.launch.target import Target, TargetOptions
@@ -20,7 +21,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("--headless", action="store_true", help="no window (implied where no display is)")
-    parser.add_argument("--steps", type=_positive, default=0, metavar="N", help="stop after N steps")
+    parser.add_argument("--steps", type=positive, default=0, metavar="N", help="stop after N steps")
     parser.add_argument("--out", type=Path, default=Path("tensorscope-demo"), metavar="DIR",
                         help="where --headless writes (default: %(default)s)")  # fmt: skip
 
@@ -30,21 +31,8 @@ def run(settings: argparse.Namespace) -> int:
     script = str(resource_path("demos/char_gpt.py"))
     if settings.headless or not has_display():
         return _headless(script, settings.steps or 30, settings.out)
-    from tensorscope.app.application import WindowRequest, run_window
-
-    return run_window(WindowRequest(script=TargetOptions([script], steps=settings.steps, quiet=True)))
-
-
-def has_display() -> bool:
-    """Return whether a window could be shown."""
-    return bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
-
-
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{number} is not a positive number")
-    return number
+    options = TargetOptions([script], steps=settings.steps, quiet=True)
+    return show_window("Add --headless.", script=options)
 
 
 def _headless(script: str, steps: int, folder: Path) -> int:

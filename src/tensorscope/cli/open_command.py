@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from tensorscope.cli.window import show_window
+
 EXAMPLES = """examples:
   tensorscope open run.tscope
 """
@@ -17,9 +19,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(settings: argparse.Namespace) -> int:
     """Open the window on the files."""
-    from tensorscope.app.application import WindowRequest, run_window
     from tensorscope.transport.session_reader import SessionReader
 
     for path in settings.files:
         SessionReader(path).close()  # refuse what is no session file before a window opens
-    return run_window(WindowRequest(paths=tuple(settings.files)))
+    instead = "Without one: tensorscope report FILE, tensorscope export FILE."
+    return show_window(instead, paths=tuple(settings.files))

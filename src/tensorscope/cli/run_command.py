@@ -6,6 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
+from tensorscope.cli.arguments import positive
+from tensorscope.cli.window import show_window
 from tensorscope.core.errors import LaunchError, SessionFileError
 from tensorscope.launch.target import Target, TargetOptions
 
@@ -20,7 +22,9 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("--record", type=Path, metavar="FILE", help="write a session file as it runs")
-    parser.add_argument("--steps", type=int, default=0, metavar="N", help="stop the script after N steps")
+    parser.add_argument(
+        "--steps", type=positive, default=0, metavar="N", help="stop the script after N steps"
+    )
     parser.add_argument("--headless", action="store_true", help="no window")
     parser.add_argument("--level", choices=("pulse", "scope"), default="scope", help="how much to capture")
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
@@ -41,23 +45,44 @@ def run(settings: argparse.Namespace) -> int:
         token_file=settings.token_file,
     )  # fmt: skip
     if not settings.headless:
-        from tensorscope.app.application import WindowRequest, run_window
-
-        return run_window(WindowRequest(script=options))
+        return show_window("Add --headless --record FILE to record without one.", script=options)
     return _headless(options)
 
 
 def _headless(options: TargetOptions) -> int:
+    """Run to the end; what the script prints goes where ours goes, what we say to standard error."""
     target = Target.start(options)
+    interrupted = False
     try:
         address = target.wait_ready()
         if address != "none":
-            print(f"tensorscope: attach with: tensorscope attach {address}", file=sys.stderr, flush=True)
+            _say(f"attach with: tensorscope attach {address}")
         code = target.process.wait()
+    except KeyboardInterrupt:
+        interrupted = True
+        code = target.wait_after_interrupt()
     finally:
         target.stop()
-    if options.record is not None:
-        print(f"tensorscope: recorded {options.record}", file=sys.stderr)
+        if options.record is not None and options.record.exists():
+            _say(f"recorded {_recorded_steps(options.record)} steps into {options.record}.")
+    if interrupted:
+        raise KeyboardInterrupt
     if code != 0:
-        raise LaunchError(f"{options.argv[0]} ended with exit code {code}.")
+        raise LaunchError(f"{options.argv[0]} ended with {_how(code)}.")
     return 0
+
+
+def _recorded_steps(path: Path) -> int:
+    from tensorscope.transport.session_reader import SessionReader
+
+    with SessionReader(path) as reader:
+        steps = [frame.columns.get("step") for frame in reader.frames() if frame.kind == "step"]
+        return sum(column.shape[0] for column in steps if column is not None and column.shape)
+
+
+def _how(code: int) -> str:
+    return f"exit code {code}" if code > 0 else f"signal {-code}"
+
+
+def _say(text: str) -> None:
+    print(f"tensorscope: {text}", file=sys.stderr, flush=True)

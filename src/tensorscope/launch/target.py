@@ -123,6 +123,12 @@ class Target:
         self.address = line
         return line
 
+    def wait_after_interrupt(self) -> int:
+        """Wait for a program that got the same Ctrl-C as we did: a second one would spoil its clean-up."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.process.wait(_GRACE_SECONDS)
+        return self.stop()
+
     def stop(self) -> int:
         """Ask the program to end as Ctrl-C would, insist after a while, and return its exit code."""
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
