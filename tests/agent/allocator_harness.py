@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -17,29 +17,6 @@ from tensorscope.core.wire import Frame
 from tensorscope.models.session_store import SessionStore
 
 
-class NamedProgram(Program):
-    """A program whose names are read off one model and one optimizer."""
-
-    def __init__(self, model: nn.Module, optimizer: torch.optim.Optimizer | None) -> None:
-        super().__init__()
-        self.model = model
-        self.optimizer = optimizer
-
-    def named_tensors(self) -> Iterator[tuple[str, str, Any]]:
-        names = {parameter: name for name, parameter in self.model.named_parameters()}
-        for parameter, name in names.items():
-            yield name, "parameter", parameter
-        for parameter, name in names.items():
-            if parameter.grad is not None:
-                yield f"{name}.grad", "gradient", parameter.grad
-        for name, buffer in self.model.named_buffers():
-            yield name, "buffer", buffer
-        for parameter, state in (self.optimizer.state if self.optimizer else {}).items():
-            for key, value in state.items():
-                if isinstance(value, torch.Tensor):
-                    yield f"{names[parameter]}.{key}", "optimizer_state", value
-
-
 class Harness:
     """A training loop with the capture's calls in the places where the agent makes them."""
 
@@ -50,17 +27,25 @@ class Harness:
         self.model = model
         self.optimizer = optimizer
         self.interner = Interner()
-        self.context = Context(self.interner, NamedProgram(model, optimizer), self.frames.append)
+        self.program = Program()
+        self.program.add_root(model)
+        if optimizer is not None:
+            self.program.add_optimizer(optimizer)
+        self.context = Context(self.interner, self.program, self.frames.append)
         options.setdefault("wait", True)
         self.capture = AllocatorCapture(self.context, **options)
         self.step = 0
 
     def __enter__(self) -> Harness:
-        self.capture.start()
+        self.start()
         return self
 
     def __exit__(self, *exc: object) -> None:
         self.capture.stop()
+
+    def start(self) -> None:
+        self.program.refresh()
+        self.capture.start()
 
     def forward(self, *args: Any) -> Any:
         self.capture.before_forward(self.model, args, {})
@@ -83,6 +68,7 @@ class Harness:
         self.context.enter(0, 0)
 
     def boundary(self) -> None:
+        self.program.refresh()
         self.capture.end_step(self.step)
         self.step += 1
         self.context.step = self.step

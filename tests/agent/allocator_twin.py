@@ -30,7 +30,7 @@ def main(who: str, case: str, foreach: str) -> None:
     optimizer = torch.optim.AdamW(model.parameters(), foreach=foreach == "foreach")
     harness = Harness(model, optimizer)
     if who == "recorder":
-        harness.capture.start()
+        harness.start()
     for _ in range(WARM_UP):
         batch = train_step(harness, make_input, who)
     if who == "recorder":

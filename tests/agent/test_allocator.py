@@ -287,7 +287,7 @@ def test_that_losses_and_random_numbers_are_those_of_a_plain_run() -> None:
         harness = Harness(model, optimizer)
         for step in range(6):
             if recorded and step == 1:
-                harness.capture.start()
+                harness.start()
             if recorded and step == 4:
                 harness.capture.stop()
             optimizer.zero_grad()
@@ -371,7 +371,7 @@ def test_that_a_stop_from_elsewhere_falls_silent_and_still_lets_the_programs_pro
 
     original = profiler._enable_profiler
     harness = Harness(mlp())
-    harness.capture.start()
+    harness.start()
     recorder = harness.capture.recorder
     stopper = threading.Thread(target=harness.capture.stop)
     stopper.start()
@@ -426,7 +426,7 @@ def test_that_a_program_that_ends_while_recording_ends_well() -> None:
 import torch
 from tests.agent.allocator_harness import Harness
 harness = Harness(torch.nn.Linear(100, 100))
-harness.capture.start()
+harness.start()
 kept = [torch.zeros(1000) for _ in range(1000)]
 harness.forward(torch.randn(4, 100)).sum().backward()
 """

@@ -1,19 +1,15 @@
 from __future__ import annotations
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from tensorscope.agent.capture.labels import Labels
 from tensorscope.core.schema import CATEGORIES
 
 
 def test_that_tensors_without_memory_are_left_out_and_the_rest_keep_their_places() -> None:
-    with FakeTensorMode():
-        fake = torch.ones(3)
     weight, state = torch.ones(4), torch.ones(2, dtype=torch.float64)
     labels = Labels(
         [
-            ("fake", "parameter", fake),
             ("weight", "parameter", weight),
             ("meta", "buffer", torch.ones(3, device="meta")),
             ("sparse", "gradient", torch.eye(3).to_sparse()),
