@@ -33,7 +33,7 @@ def view_of(store):
     view.show()
     slices = []
     view.set_session(session)
-    while not view.is_idle():
+    while view._waiting:
         start = time.thread_time()
         view.refresh()
         slices.append(time.thread_time() - start)

@@ -12,7 +12,6 @@ from tensorscope.compute.pyramid import Pyramid
 from tensorscope.core.schema import CATEGORIES
 
 UNKNOWN = CATEGORIES.index("unknown")
-BASELINE = -1
 
 Longs = NDArray[np.int64]
 
@@ -61,7 +60,7 @@ class LiveBytes:
 
     @property
     def rows(self) -> Longs:
-        """Row of the ``alloc`` table behind every point, `BASELINE` for a baseline; borrowed."""
+        """Row of the ``alloc`` table behind every point; ``-1 - rows before it`` for a baseline."""
         return self._rows.view
 
     @property
@@ -85,8 +84,11 @@ class LiveBytes:
             array.reserve(points)
         self._total.reserve(points)
 
-    def start(self, t_ns: int, category_bytes: Longs) -> None:
-        """Begin anew from a baseline: what lies between it and the event before is unknown."""
+    def start(self, t_ns: int, category_bytes: Longs, rows_before: int) -> None:
+        """Begin anew from a baseline: what lies between it and the event before is unknown.
+
+        `rows_before` is how many rows the ``alloc`` table had then.
+        """
         last = int(self._times.view[-1]) if len(self) else t_ns
         if t_ns > last:
             self.gaps_ns.append((last, t_ns))
@@ -95,7 +97,7 @@ class LiveBytes:
             self._points[category].append(point)
             self._bytes[category].append(np.array([size]))
         self._now = category_bytes.astype(np.int64)
-        self._append_points(np.array([t_ns]), np.array([BASELINE]), np.array([category_bytes.sum()]))
+        self._append_points(np.array([t_ns]), np.array([-1 - rows_before]), np.array([category_bytes.sum()]))
 
     def append(self, t_ns: Longs, delta_bytes: Longs, category: NDArray[np.integer], rows: Longs) -> None:
         """Append events; `rows` are their rows in the ``alloc`` table."""
@@ -134,6 +136,11 @@ class LiveBytes:
     def point_at(self, t_ns: int) -> int:
         """Return the last point at or before `t_ns`, -1 before the first."""
         return int(np.searchsorted(self.times_ns, t_ns, side="right")) - 1
+
+    def rows_until(self, point: int) -> int:
+        """Return how many rows of the ``alloc`` table there are up to and with `point`."""
+        row = int(self.rows[point])
+        return row + 1 if row >= 0 else -1 - row
 
     def columns(self, edges_ns: Longs, known_until_ns: int) -> Columns:
         """Return the extremes of the total in each [edge, next edge); -1 from `known_until_ns` on.

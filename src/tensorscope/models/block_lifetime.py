@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tensorscope.core.schema import CATEGORIES
+from tensorscope.models.block_names import lasting_names
 from tensorscope.models.session_store import Record, SessionStore
 
 CHUNK_ROWS = 65_536
@@ -56,9 +57,10 @@ def lifetime_of_row(store: SessionStore, row: int) -> BlockLifetime:
     address, delta = int(table["address"][row]), int(table["delta_bytes"][row])
     begin = row if delta >= 0 else _allocation_before(store, address, -delta, row)
     at = begin if begin >= 0 else row
+    category = int(table["category"][at])
     block = BlockLifetime(
-        address, abs(delta), int(table["category"][at]), int(table["device"][at]),
-        store.string(int(table["module"][at])), _baseline_name(store, address, abs(delta), row),
+        address, abs(delta), category, int(table["device"][at]),
+        store.string(int(table["module"][at])), _name(store, address, abs(delta), category, row),
         _end(store, begin) if begin >= 0 else None,
         end=None if delta >= 0 else _end(store, row), known_rows=row + 1,
     )  # fmt: skip
@@ -124,13 +126,13 @@ def _of_baseline(store: SessionStore, record: Record, at: int) -> BlockLifetime:
     )  # fmt: skip
 
 
-def _baseline_name(store: SessionStore, address: int, size_bytes: int, row: int) -> str:
-    """Return the name that the newest baseline before `row` has for this block, "" if none."""
+def _name(store: SessionStore, address: int, size_bytes: int, category: int, row: int) -> str:
+    """Return what the newest baseline before `row`, or else the tensors, call this block; "" if nothing."""
     for record in _baselines(store, 0, row)[-1:]:
         at = _row_in(record, address, size_bytes)
         if at >= 0:
             return store.string(int(record.columns["name"][at]))
-    return ""
+    return lasting_names(store).get((address, category), "")
 
 
 def _baselines(store: SessionStore, first_row: int, last_row: int) -> list[Record]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 
 from tensorscope.compute.live_bytes import UNKNOWN, LiveBytes
 from tensorscope.core.schema import CATEGORIES
+from tensorscope.models.block_names import lasting_names
+from tensorscope.models.live_blocks import AliveBlock, LiveBlocks
 from tensorscope.models.session_store import Record, SessionStore
 
 Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
 ALL_DEVICES = -2
+STACK_ORDER = (0, 2, 3, 1, 4, 5, 6, 7)
+"""Categories from the bottom of the stack to its top: what stays for the whole run lies lowest."""
 MIN_SPAN_NS = 1_000
 RESERVE_ROWS = 500_000
 """With more events than this waiting, room for them is made at once."""
@@ -118,6 +122,7 @@ class MemoryModel:
         self._store = store
         self.device = device
         self.live = LiveBytes()
+        self.blocks = LiveBlocks(store)
         self._rows = 0
         self._baselines = 0
         self._recorder_total: dict[int, int] = {}
@@ -147,6 +152,7 @@ class MemoryModel:
                 break
             self._start(record)
             self._baselines += 1
+        self.blocks.update(self._rows)
         return self._rows < len(table) or self._baselines < len(baselines)
 
     def _append(self, end: int) -> None:
@@ -180,7 +186,7 @@ class MemoryModel:
             sizes, category, device = sizes[mine], category[mine], device[mine]
         by_category = np.zeros(len(CATEGORIES), np.int64)
         np.add.at(by_category, np.minimum(category, UNKNOWN), sizes)
-        self.live.start(record.clock_ns - self._store.origin_ns, by_category)
+        self.live.start(record.clock_ns - self._store.origin_ns, by_category, record.rows["alloc"])
         found = np.unique(device).tolist()
         self._recorder_total = {number: int(sizes[device == number].sum()) for number in found}
 
@@ -282,6 +288,16 @@ class MemoryModel:
             t_ns, step, phase, int(parts.sum()), tuple(parts.tolist()),
             int(self.live.rows[point]), int(self.live.times_ns[point]),
         )  # fmt: skip
+
+    def largest_blocks(self, t_ns: int) -> tuple[list[AliveBlock], int]:
+        """Return the largest blocks alive at `t_ns`, and how many are alive in all."""
+        point = self.live.point_at(t_ns)
+        if point < 0:
+            return [], 0
+        device = None if self.device == ALL_DEVICES else self.device
+        blocks, count = self.blocks.largest(self.live.rows_until(point), device)
+        names = lasting_names(self._store)
+        return [replace(b, label=names.get((b.address, b.category), b.label)) for b in blocks], count
 
     def _kind_at(self, kind: str, t_ns: int) -> int:
         """Return the step or phase that runs at `t_ns`, -1 if none is known."""

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorscope.compute.live_bytes import BASELINE, UNKNOWN, LiveBytes
+from tensorscope.compute.live_bytes import UNKNOWN, LiveBytes
 from tensorscope.core.schema import CATEGORIES
 
 N = len(CATEGORIES)
@@ -18,7 +18,7 @@ def built(chunks):
         if baseline is not None:
             t += 7
             now = list(baseline)
-            live.start(t, np.array(now))
+            live.start(t, np.array(now), row)
             expected.append((t, list(now)))
         times, deltas, categories = [], [], []
         for dt, delta, category in events:
@@ -77,7 +77,8 @@ def test_that_a_second_baseline_leaves_a_gap_and_counts_from_its_own_values():
     live, _ = built([([10] * N, [(1, 5, 0)]), ([100] * N, [(1, -50, 1)])])
     assert live.gaps_ns == [(8, 15)]
     assert live.now_bytes.tolist() == [100, 50, *[100] * (N - 2)]
-    assert live.rows.tolist() == [BASELINE, 0, BASELINE, 1]
+    assert live.rows.tolist() == [-1, 0, -2, 1]
+    assert [live.rows_until(point) for point in range(4)] == [0, 1, 1, 2]
 
 
 def test_that_a_category_nobody_knows_is_counted_as_unknown():

@@ -6,8 +6,11 @@ from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
 from tensorscope.models.selection import Selection
+from tensorscope.models.session_model import SessionModel
 from tensorscope.views.memory.memory_view import MemoryView, csv_header, csv_rows
-from tests.support.sessions import sample_session
+from tests.support.alloc_stream import alloc_frame
+from tests.support.sample_frames import sample_frames
+from tests.support.sessions import fed, sample_session
 
 
 @pytest.fixture
@@ -139,3 +142,45 @@ def test_that_hover_reaches_the_chart_through_the_mouse(view, qtbot):
     centre = chart.box.sceneBoundingRect().center()
     chart.scene().sigMouseMoved.emit(QPointF(centre))
     assert "step" in view.findChild(object, "memoryReadout").text()
+
+
+def test_that_the_largest_blocks_at_the_peak_are_listed_and_can_be_selected(view):
+    table = view.findChild(object, "memoryBlocks")
+    model = table.model()
+    snapshot = view.snapshot()
+    blocks, count = view._model.largest_blocks(snapshot.peak_t_ns)
+    assert sum(block.size_bytes for block in blocks) == snapshot.peak_bytes.sum()
+    assert model.rowCount() == count
+    assert f"{count} blocks alive at the peak" in view.findChild(object, "memoryBlocksHeading").text()
+    assert {"embed.weight", "blocks.1.attn"} <= {model.index(row, 1).data() for row in range(count)}
+    table.clicked.emit(model.index(0, 0))
+    assert view._session.selection.storage == blocks[0].address
+    assert f"0x{blocks[0].address:x}" in view.findChild(object, "memorySelected").text()
+
+
+def test_that_a_click_pins_the_list_to_its_moment(view, qtbot):
+    chart_of(view).clicked.emit(3.905, 0.0)
+    heading = view.findChild(object, "memoryBlocksHeading")
+    qtbot.waitUntil(lambda: "3.905 s" in heading.text())
+    assert heading.text().startswith("15 blocks")  # the parameters alone
+
+
+def test_that_a_selected_block_is_followed_until_it_is_freed(qtbot):
+    frames = sample_frames()
+    cut = next(i for i, f in enumerate(frames) if f.kind == "alloc" and f.step == 20)
+    session = fed(SessionModel("x"), frames[:cut])
+    view = MemoryView()
+    qtbot.addWidget(view)
+    view.show()
+    view.set_session(session)
+    table = session.store.tables["alloc"]
+    permanent = int(session.store.records("baseline")[0].columns["address"][0])
+    session.select(Selection(storage=permanent))
+    assert "still alive" in view.findChild(object, "memorySelected").text()
+    row = len(table) - 1
+    free = alloc_frame([(2_000_500_000, permanent, -24576, 0, 20, 2, 0)], step=20)
+    session.ingest(free)
+    session.after_ingest()
+    view.refresh()
+    assert "→ step 20 backward" in view.findChild(object, "memorySelected").text()
+    assert row < view._block.end.row

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -30,6 +29,7 @@ from tensorscope.models.ab_run import DONE, FAILED, STOPPED, AbRun
 from tensorscope.models.lab_model import LabIntent, LabSnapshot, resolve
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.toggles_model import TogglesModel
+from tensorscope.views.exporting import export_widget, write_csv
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.lab.lab_chart import SYMBOLS, LabChart
 from tensorscope.views.lab.toggle_row import ToggleRow
@@ -198,12 +198,9 @@ class LabView(SessionView):
     def export(self, path: Path, file_format: str) -> None:
         """Write what is shown; the CSV holds the comparison table."""
         if file_format == "csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(CSV_HEADER)
-                writer.writerows(csv_rows(self._snapshot) if self._snapshot else [])
+            write_csv(path, CSV_HEADER, csv_rows(self._snapshot) if self._snapshot else [])
         else:
-            raise OSError(f"cannot write {file_format}")
+            export_widget(self, path, file_format)
 
     # -- the target -----------------------------------------------------------------------------
 

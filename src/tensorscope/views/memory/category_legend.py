@@ -8,6 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QGridLayout, QLabel, QWidget
 
 from tensorscope.core.schema import CATEGORIES
 from tensorscope.core.units import MISSING, format_bytes
+from tensorscope.models.memory_model import STACK_ORDER
 from tensorscope.views.names import Names
 
 
@@ -27,20 +28,19 @@ class CategoryLegend(QWidget):
         for column, label in enumerate(self._heading):
             label.setAlignment(_align(column))
             grid.addWidget(label, 0, column)
-        self._boxes: list[QCheckBox] = []
-        self._values: list[tuple[QLabel, QLabel]] = []
-        for row, category in enumerate(reversed(range(len(CATEGORIES))), 1):
-            box = QCheckBox(self)
+        self._boxes = [QCheckBox(self) for _ in CATEGORIES]
+        self._values: list[tuple[QLabel, QLabel]] = [(QLabel(), QLabel())] * len(CATEGORIES)
+        for row, category in enumerate(reversed(STACK_ORDER), 1):
+            box = self._boxes[category]
             box.setChecked(True)
             box.setObjectName(f"memoryCategory_{CATEGORIES[category]}")
             box.toggled.connect(self.hidden_changed)
-            self._boxes.insert(0, box)
             grid.addWidget(box, row, 0)
-            self._values.insert(0, self._add_values(grid, row))
+            self._values[category] = self._add_values(grid, row)
         self._total_name = QLabel(self)
         grid.addWidget(self._total_name, len(CATEGORIES) + 1, 0)
         self._total = self._add_values(grid, len(CATEGORIES) + 1)
-        grid.setRowStretch(len(CATEGORIES) + 2, 1)
+        grid.setRowMinimumHeight(len(CATEGORIES) + 1, round(1.6 * self.fontMetrics().height()))
         grid.setColumnMinimumWidth(1, self.fontMetrics().horizontalAdvance("1023 KiB "))
         grid.setColumnMinimumWidth(2, self.fontMetrics().horizontalAdvance("100.0 %"))
         self.retranslate()

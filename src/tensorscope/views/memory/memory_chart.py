@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QWidget
 from tensorscope.compute.stacking import stacked_rects
 from tensorscope.core.units import format_bytes
 from tensorscope.models.block_lifetime import BlockLifetime
-from tensorscope.models.memory_model import Bands, MemorySnapshot
+from tensorscope.models.memory_model import STACK_ORDER, Bands, MemorySnapshot
 from tensorscope.views.items.chart_axes import BytesAxis, SecondsAxis
 from tensorscope.views.items.chart_plot import ChartPlot
 from tensorscope.views.items.chart_theme import ChartTheme, cosmetic, with_alpha
@@ -64,7 +64,7 @@ class MemoryChart(ChartPlot):
         self.lifetime.set_brushes([QBrush(with_alpha(theme.accent, 60))])
         self.lifetime.pen = cosmetic(QPen(theme.accent), 2)
         self.high_line.setPen(cosmetic(QPen(theme.text), 1))
-        self.low_line.setPen(cosmetic(QPen(theme.text), 1, Qt.PenStyle.DotLine))
+        self.low_line.setPen(cosmetic(QPen(with_alpha(theme.text, 90)), 1, Qt.PenStyle.DotLine))
         self.rss_line.setPen(cosmetic(QPen(theme.warning), 1, Qt.PenStyle.DashLine))
         self.cursor_line.setPen(cosmetic(QPen(theme.muted), 1))
 
@@ -73,8 +73,9 @@ class MemoryChart(ChartPlot):
     ) -> None:
         """Show `snapshot`."""
         x0, x1 = seconds(snapshot.t0_ns), seconds(snapshot.t1_ns)
-        stack = stacked_rects(x0, x1, snapshot.category_bytes)
-        self.stack.set_rects(*stack)
+        order = np.array(STACK_ORDER, np.uint8)
+        stack = stacked_rects(x0, x1, snapshot.category_bytes[:, order])
+        self.stack.set_rects(*stack[:4], order[stack.class_ids])
         whole = bool((snapshot.category_bytes.sum(axis=1) == snapshot.high_bytes).all())
         self._set_steps(self.high_line, x0, x1, snapshot.high_bytes, whole)
         differ = np.where(snapshot.low_bytes < snapshot.high_bytes, snapshot.low_bytes, np.nan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,29 +10,43 @@ from typing import ClassVar
 
 import numpy as np
 from psygnal import SignalInstance
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QModelIndex, Qt, QTimer
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QSizePolicy,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
 
-from tensorscope.core.schema import CATEGORIES, PHASES
-from tensorscope.core.units import MISSING, format_bytes
+from tensorscope.core.schema import CATEGORIES
 from tensorscope.models.block_lifetime import (
-    BlockEnd,
     BlockLifetime,
     followed,
     lifetime_of_address,
     lifetime_of_row,
 )
-from tensorscope.models.memory_model import ALL_DEVICES, MemoryIntent, MemoryModel, MemorySnapshot, Moment
+from tensorscope.models.memory_model import ALL_DEVICES, MemoryIntent, MemoryModel, MemorySnapshot
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
+from tensorscope.views.exporting import export_widget, write_csv
 from tensorscope.views.items.chart_theme import chart_theme
+from tensorscope.views.memory.block_item_model import BlockItemModel
 from tensorscope.views.memory.category_legend import CategoryLegend
 from tensorscope.views.memory.memory_chart import NS, MemoryChart
+from tensorscope.views.memory.memory_texts import MemoryTexts
 from tensorscope.views.names import Names
 from tensorscope.views.session_view import SessionView
 
 WINDOWS = (1, 5, 20, 0)
 REACH_PX = 4
+LIST_MS = 200
+"""How often the list of blocks follows the stream."""
 UPDATE_S = 0.006
 
 
@@ -53,10 +66,17 @@ class MemoryView(SessionView):
         self._hover_x: float | None = None
         self._waiting = False
         self._names = Names(self)
+        self._texts = MemoryTexts(self._names, self)
+        self._pinned_ns: int | None = None
+        self._listed = False
         self._build()
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.refresh)
+        self._list_later = QTimer(self)
+        self._list_later.setSingleShot(True)
+        self._list_later.setInterval(LIST_MS)
+        self._list_later.timeout.connect(self._show_blocks)
         self._retheme()
         self._retranslate()
 
@@ -81,6 +101,7 @@ class MemoryView(SessionView):
         self._chart = MemoryChart(self)
         self._legend = CategoryLegend(self._names, self)
         self._legend.hidden_changed.connect(self.refresh)
+        self._build_list()
         self._selected = QLabel(self)
         self._selected.setObjectName("memorySelected")
         self._selected.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -90,10 +111,11 @@ class MemoryView(SessionView):
         for widget in (self._window, self._device, self._rss):
             bar.addWidget(widget)
         bar.addWidget(self._readout, 1)
-        middle = QHBoxLayout()
-        middle.addWidget(self._chart, 1)
-        middle.addWidget(self._message, 1)
-        middle.addWidget(self._legend)
+        middle = QSplitter(Qt.Orientation.Horizontal, self)
+        middle.setChildrenCollapsible(False)
+        middle.addWidget(self._stacked(self._chart, self._message))
+        middle.addWidget(self._stacked(self._legend, self._heading, self._list))
+        middle.setStretchFactor(0, 1)
         bottom = QHBoxLayout()
         bottom.setContentsMargins(8, 2, 8, 4)
         bottom.addWidget(self._selected)
@@ -101,7 +123,7 @@ class MemoryView(SessionView):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addLayout(bar)
-        layout.addLayout(middle, 1)
+        layout.addWidget(middle, 1)
         layout.addLayout(bottom)
         chart = self._chart
         chart.moved.connect(self._on_moved)
@@ -113,6 +135,43 @@ class MemoryView(SessionView):
         chart.edge_asked.connect(self._on_edge)
         chart.peak_asked.connect(self._on_peak)
         self.setFocusProxy(chart)
+
+    def _stacked(self, *widgets: QWidget) -> QWidget:
+        """Return a widget with `widgets` below each other, the last one taking what is left."""
+        holder = QWidget(self)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(2)
+        for widget in widgets:
+            column.addWidget(widget)
+        for widget in (self._chart, self._message, self._list):
+            column.setStretchFactor(widget, 1)
+        return holder
+
+    def _build_list(self) -> None:
+        self._heading = QLabel(self)
+        self._heading.setObjectName("memoryBlocksHeading")
+        self._heading.setWordWrap(True)
+        self._heading.setMargin(4)
+        self._blocks = BlockItemModel(self._names, self)
+        self._list = QTableView(self)
+        self._list.setObjectName("memoryBlocks")
+        self._list.setModel(self._blocks)
+        self._list.verticalHeader().hide()
+        self._list.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self._list.setShowGrid(False)
+        self._list.setWordWrap(False)
+        self._list.setFrameShape(QTableView.Shape.NoFrame)
+        self._list.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
+        self._list.setSelectionMode(QTableView.SelectionMode.SingleSelection)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideLeft)  # the end of a module path says most
+        header, em = self._list.horizontalHeader(), self.fontMetrics()
+        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
+        self._list.setColumnWidth(0, em.horizontalAdvance("1023 KiB") + 2 * em.height())
+        self._list.setColumnWidth(2, em.horizontalAdvance("Since step") + em.height())
+        self._list.activated.connect(self._on_listed)
+        self._list.clicked.connect(self._on_listed)
 
     # -- what the window asks -------------------------------------------------------------------
 
@@ -127,7 +186,8 @@ class MemoryView(SessionView):
         self._session = session
         self._model = MemoryModel(session.store)
         self._intent = MemoryIntent(steps=self._intent.steps)
-        self._snapshot, self._block, self._hover_x = None, None, None
+        self._snapshot, self._block, self._hover_x, self._pinned_ns = None, None, None, None
+        self._listed = False
         for signal, slot in self._connections():
             signal.connect(slot)
         self._on_selection(session.selection)
@@ -169,28 +229,23 @@ class MemoryView(SessionView):
         self._show_devices()
         self._show_moment()
         self._follow_block()
+        if not self._list_later.isActive():
+            self._list_later.start()
 
     def is_idle(self) -> bool:
-        """Return whether every event that arrived is in the picture."""
-        return not self._waiting
+        """Return whether every event that arrived is in the picture, and blocks were listed once."""
+        return not self._waiting and (self._listed or not len(self._model.live))
 
     def snapshot(self) -> MemorySnapshot | None:
         """Return what is shown."""
         return self._snapshot
 
     def export(self, path: Path, file_format: str) -> None:
-        """Write what is shown."""
+        """Write what is shown; the CSV holds the drawn columns."""
         if file_format == "csv":
-            self._write_csv(path)
+            write_csv(path, csv_header(), [] if self._snapshot is None else csv_rows(self._snapshot))
         else:
-            raise OSError(f"cannot write {file_format}")
-
-    def _write_csv(self, path: Path) -> None:
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(csv_header())
-            if self._snapshot is not None:
-                writer.writerows(csv_rows(self._snapshot))
+            export_widget(self, path, file_format)
 
     # -- what the person does -------------------------------------------------------------------
 
@@ -254,6 +309,8 @@ class MemoryView(SessionView):
         self._show_moment()
 
     def _on_clicked(self, x: float, y: float) -> None:
+        self._pinned_ns = round(x * NS)
+        self._list_later.start()
         first, last = self._chart.x_range()
         reach_ns = round((last - first) / self._chart.columns * REACH_PX * NS)
         row = self._model.event_near(round(x * NS), reach_ns, self._chart.category_at(x, y))
@@ -262,6 +319,24 @@ class MemoryView(SessionView):
             return
         address = int(self._session.store.tables["alloc"]["address"][row])
         self._session.select(Selection(storage=address, alloc_row=row))
+
+    def _on_listed(self, index: QModelIndex) -> None:
+        block = self._blocks.block(index.row())
+        self._session.select(Selection(storage=block.address, alloc_row=block.row))
+
+    def _show_blocks(self) -> None:
+        """List what is alive at the moment that was clicked, else at the peak of the window."""
+        if self._snapshot is None:
+            return
+        first, last = self._snapshot.window_ns
+        pinned = self._pinned_ns is not None and first <= self._pinned_ns <= last
+        at_ns = self._pinned_ns if pinned and self._pinned_ns is not None else self._snapshot.peak_t_ns
+        self._listed = True
+        blocks, count = self._model.largest_blocks(at_ns)
+        self._blocks.set_blocks(blocks)
+        self._heading.setText(self._texts.blocks_heading(at_ns, not pinned, count))
+        row = self._blocks.row_of(self._session.selection.storage)
+        self._list.selectRow(row) if row >= 0 else self._list.clearSelection()
 
     def _on_selection(self, selection: Selection) -> None:
         store, table = self._session.store, self._session.store.tables["alloc"]
@@ -284,7 +359,7 @@ class MemoryView(SessionView):
 
     def _show_block(self) -> None:
         self._chart.show_lifetime(self._block)
-        self._selected.setText(self._block_text(self._session.selection))
+        self._selected.setText(self._texts.block(self._block, self._session.selection.storage))
 
     # -- texts ----------------------------------------------------------------------------------
 
@@ -295,71 +370,13 @@ class MemoryView(SessionView):
         at_ns = self._snapshot.window_ns[1] if self._hover_x is None else round(self._hover_x * NS)
         moment = self._model.moment(at_ns)
         self._legend.set_bytes(None if moment is None else list(moment.category_bytes))
-        self._readout.setText(self._moment_text(moment) if self._hover_x is not None else self._summary())
-
-    def _moment_text(self, moment: Moment | None) -> str:
-        if moment is None:
-            return self.tr("Nothing is known of this time")
-        phases = self._names.phases()
-        parts = [f"{moment.t_ns / NS:.6f} s"]
-        if moment.step >= 0:
-            parts.append(self.tr("step {step}").format(step=moment.step))
-        if 0 <= moment.phase < len(phases):
-            parts.append(phases[moment.phase].lower())
-        parts.append(self.tr("total {size}").format(size=format_bytes(moment.total_bytes)))
-        return " · ".join(parts)
-
-    def _summary(self) -> str:
-        assert self._snapshot is not None
-        text = self.tr("Allocator bytes, exact: {events} events in view, peak {peak}").format(
-            events=f"{self._snapshot.events:,}", peak=format_bytes(int(self._snapshot.peak_bytes.sum()))
-        )
-        if self._model.mismatch_bytes:
-            text += " · " + self.tr("differs from the recorder's own total by {size}").format(
-                size=format_bytes(self._model.mismatch_bytes)
-            )
-        return text
-
-    def _block_text(self, selection: Selection) -> str:
-        block = self._block
-        if block is None:
-            if selection.storage:
-                return self.tr("No block at 0x{address:x} is known").format(address=selection.storage)
-            return self.tr("Click the chart to select a block")
-        name = block.name or block.module or MISSING
-        return self.tr("{size} · {category} · {name} · 0x{address:x} · {begin} → {end}").format(
-            size=format_bytes(block.size_bytes), category=self._names.categories()[block.category],
-            name=name, address=block.address,
-            begin=self._end_text(block.begin, self.tr("before the recording")),
-            end=self._end_text(
-                block.end, self.tr("lost in a gap") if block.lost_t_ns >= 0 else self.tr("still alive")
-            ),
-        )  # fmt: skip
-
-    def _end_text(self, end: BlockEnd | None, otherwise: str) -> str:
-        if end is None:
-            return otherwise
-        phase = self._names.phases()[end.phase].lower() if end.phase < len(PHASES) else MISSING
-        return self.tr("step {step} {phase} {time} s").format(
-            step=end.step, phase=phase, time=f"{end.t_ns / NS:.6f}"
-        )
+        hovering = self._hover_x is not None
+        summary = self._texts.summary(self._snapshot, self._model.mismatch_bytes)
+        self._readout.setText(self._texts.moment(moment) if hovering else summary)
 
     def _show_message(self) -> None:
-        hello = self._session.store.hello
-        if self._waiting:
-            text = self.tr("Reading memory events: {percent} %").format(
-                percent=f"{100 * self._model.progress:.0f}"
-            )
-        elif hello.get("recorder") == "none":
-            text = self.tr("No allocator recorder is running in the target.")
-            text += "\n" + str(hello.get("recorder_note") or "")
-        elif hello.get("level") == "pulse":
-            text = self.tr("Memory events are recorded from level scope on. Raise the capture level.")
-        elif hello:
-            text = self.tr("Waiting for the first memory events.")
-        else:
-            text = self.tr("Attach to a program or open a session file to see its memory.")
-        self._message.setText(text)
+        reading = self._model.progress if self._waiting else None
+        self._message.setText(self._texts.missing(self._session.store.hello, reading))
 
     def _show_window(self) -> None:
         """Say in the chooser that the person moved the window away from the last steps."""
@@ -398,6 +415,7 @@ class MemoryView(SessionView):
         theme = chart_theme(self)
         self._chart.set_theme(theme)
         self._legend.set_colours(theme.categories)
+        self._blocks.set_colours(theme.categories, max(8, self.fontMetrics().ascent() - 2))
 
     def _retranslate(self) -> None:
         self._window.clear()
@@ -413,7 +431,7 @@ class MemoryView(SessionView):
         self._chart.getPlotItem().setLabel("bottom", self.tr("Time since start (s)"))
         self._chart.getPlotItem().setLabel("left", self.tr("Live allocator bytes"))
         self._legend.retranslate()
-        self._selected.setText(self._block_text(self._session.selection))
+        self._selected.setText(self._texts.block(self._block, self._session.selection.storage))
         self._show_message()
 
 

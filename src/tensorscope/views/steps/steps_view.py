@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from tensorscope.core.schema import PHASES
 from tensorscope.core.units import MISSING, format_bytes, format_ns
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.steps_model import StepDetails, StepsIntent, StepsModel, StepsSnapshot
+from tensorscope.views.exporting import export_widget, write_csv
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.items.step_chart import StepChart
 from tensorscope.views.names import Names
@@ -162,15 +162,13 @@ class StepsView(SessionView):
         return self._snapshot
 
     def export(self, path: Path, file_format: str) -> None:
-        """Write what is shown."""
+        """Write what is shown; the CSV holds the drawn bars."""
         if file_format == "csv":
-            with path.open("w", newline="", encoding="utf-8") as file:
-                writer = csv.writer(file)
-                writer.writerow(CSV_HEADER)
-                if self._snapshot is not None:
-                    writer.writerows(csv_rows(self._model, self._snapshot))
+            write_csv(
+                path, CSV_HEADER, [] if self._snapshot is None else csv_rows(self._model, self._snapshot)
+            )
         else:
-            raise OSError(f"cannot write {file_format}")
+            export_widget(self, path, file_format)
 
     # -- what the person does -------------------------------------------------------------------
 
