@@ -16,7 +16,7 @@ ABOUT = """
 import os, sys, __main__
 print(sys.argv, sys.path[0], __name__, __file__, __main__.__dict__ is globals(), __spec__, __package__)
 print(sorted(k for k in globals()))
-print([p for p in sys.path if "tensorscope" in p], [m for m in sys.modules if "torch" in m])
+print([p for p in sys.path if "tensorscope" in p], "torch" in sys.modules)
 """
 TRAIN = """
 import sys

@@ -28,6 +28,21 @@ def load_package(directory: str | None = None) -> ModuleType:
     return package
 
 
+def attach(address: str = "", record: str = "", level: str = "scope") -> None:
+    """Start the agent in a program that runs already; for code that was brought in from outside."""
+    load_package()
+    from tensorscope.agent.after_torch import after_torch
+
+    def begin() -> None:
+        from tensorscope.agent.options import Options
+        from tensorscope.agent.watch import start
+        from tensorscope.core.handshake import read_token
+
+        start(Options(address=address, record=record, level=level, token=read_token()))
+
+    after_torch(begin)
+
+
 if __name__ == "__main__":
     load_package()
     from tensorscope.agent.run_script import main

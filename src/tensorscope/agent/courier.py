@@ -77,14 +77,14 @@ class Courier:
             self._thread.join()
             raise self._problem
 
-    def stop(self, reason: str) -> None:
-        """Send what waits, say goodbye, and end the thread."""
+    def stop(self, reason: str, patience_seconds: float) -> None:
+        """Have the thread send what waits, say goodbye and end; wait for that for a while."""
         self._stopping = reason or "Detached."
         if self._wake is not None:
             with contextlib.suppress(OSError):
                 self._wake[1].send(b"x")
         if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout=10)
+            self._thread.join(timeout=patience_seconds)
 
     def forget(self) -> None:
         """In a forked child: close what was inherited. There is no thread here."""
@@ -101,11 +101,11 @@ class Courier:
 
     def open_stream(self, outbox: Outbox) -> None:
         """Let the new window see everything from here on. Training thread, at a boundary."""
-        outbox.put(Frame(_OPEN_STREAM, meta={"client": self.client_number}))
+        outbox.put(Frame(_OPEN_STREAM, meta={"client": self.client_number}), must=True)
 
     def say_hello(self) -> None:
         """Say again what is captured, because it has changed. Training thread."""
-        self._outbox.put(self._agent.hello())
+        self._outbox.put(self._agent.hello(), must=True)
 
     def wants_resync(self) -> bool:
         """Whether frames were dropped and there is room again for what later ones build on."""

@@ -59,11 +59,14 @@ class Outbox:
         """Bytes that wait now."""
         return max(0, self._put_bytes - self._popped_bytes)
 
-    def put(self, frame: Frame) -> bool:
-        """Queue `frame`, or drop and count it when it does not fit. Returns whether it was kept."""
+    def put(self, frame: Frame, must: bool = False) -> bool:
+        """Queue `frame`, or drop and count it when it does not fit. Returns whether it was kept.
+
+        Small frames without which the stream means nothing `must` be kept.
+        """
         numbered = self.number(frame)
         size = frame_bytes(frame)
-        if self.waiting_bytes + size > self.bound_bytes and self._frames:
+        if self.waiting_bytes + size > self.bound_bytes and self._frames and not must:
             self.dropped_frames += 1
             self.dropped_events += frame_rows(frame)
             self.lost_meaning = self.lost_meaning or frame.kind in RESYNC_KINDS

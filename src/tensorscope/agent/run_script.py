@@ -1,20 +1,16 @@
-"""Runs somebody's script as plain Python would, with an agent that starts once it imports torch.
-
-torch is not imported for it: a script may set variables first that torch reads when it is imported.
-"""
+"""Runs somebody's script as plain Python would, with an agent that starts once it imports torch."""
 
 from __future__ import annotations
 
 import argparse
 import importlib.machinery
-import importlib.util
 import os
 import runpy
 import sys
 import types
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
+from tensorscope.agent.after_torch import after_torch
 from tensorscope.core.errors import TensorScopeError
 from tensorscope.core.handshake import read_token
 
@@ -30,7 +26,7 @@ def main(argv: Sequence[str]) -> None:
     if arguments.record:
         arguments.record = os.path.abspath(arguments.record)  # the script may go elsewhere
     announce = _Announcer(arguments.ready_fd)
-    _start_after_torch(lambda: _start_agent(arguments, announce))
+    after_torch(lambda: _start_agent(arguments, announce))
     _show_only_their_frames()
     try:
         _run_module(rest) if arguments.m else _run_path(rest)
@@ -92,38 +88,6 @@ def _start_agent(arguments: argparse.Namespace, announce: _Announcer) -> None:
         sys.stderr.write(f"tensorscope: {error}\n")
         raise SystemExit(1) from None
     announce.say(agent.courier.address or "none")
-
-
-class _TorchFinder:
-    """First on ``sys.meta_path``; calls back once the program has imported torch, and is gone before."""
-
-    def __init__(self, then: Callable[[], None]) -> None:
-        self._then = then
-
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
-        """Find torch as everybody does, and have its loader call us."""
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        loader: Any = spec.loader if spec else None
-        if loader is not None:
-            original = loader.exec_module
-
-            def exec_module(module: types.ModuleType) -> None:
-                del loader.exec_module
-                original(module)
-                self._then()
-
-            loader.exec_module = exec_module
-        return spec
-
-
-def _start_after_torch(then: Callable[[], None]) -> None:
-    if "torch" in sys.modules:
-        then()
-    else:
-        sys.meta_path.insert(0, _TorchFinder(then))
 
 
 def _run_path(rest: list[str]) -> None:

@@ -89,14 +89,17 @@ class Agent:
             self.steps.wait_for_work()
         self._at_rest = False
 
-    def detach(self, reason: str) -> None:
-        """Take everything out and say goodbye. At a step boundary, or when no boundary comes any more."""
+    def detach(self, reason: str, patience_seconds: float = 1.0) -> None:
+        """Take everything out and say goodbye. At a step boundary, or when no boundary comes any more.
+
+        Waits `patience_seconds` at most for what is still to be sent and written; that goes on after.
+        """
         if not self.alive:
             return
         self.alive = False
         self._guard(self._leave)
         self.hooks.remove()
-        self.courier.stop(reason)
+        self.courier.stop(reason, patience_seconds)
         if self.on_detached is not None:
             self.on_detached()
 
@@ -110,6 +113,9 @@ class Agent:
 
     def emit(self, frame: Frame) -> None:
         """Queue a frame, if anybody listens."""
+        if frame.kind == "notice":
+            self.outbox.put_control(frame)  # kept for who attaches later
+            return
         if not self.courier.has_sink:
             return
         if threading.get_ident() == self._thread:

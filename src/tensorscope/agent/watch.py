@@ -44,7 +44,7 @@ def start(options: Options, at_rest: bool = False) -> Agent:
 def stop(reason: str = "The program has ended.") -> None:
     """Detach the agent of this process, if there is one. In the training thread, between two steps."""
     if _agent is not None:
-        _agent.detach(reason)
+        _agent.detach(reason, patience_seconds=10.0)
 
 
 class Watch:
@@ -62,7 +62,7 @@ class Watch:
     def stop(self) -> None:
         """Detach, if this watch is the one that started the agent."""
         if self._owner:
-            self.agent.detach("The program has stopped watching.")
+            self.agent.detach("The program has stopped watching.", patience_seconds=10.0)
 
     def __enter__(self) -> Watch:
         return self
