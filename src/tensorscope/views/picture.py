@@ -9,21 +9,36 @@ from PySide6.QtGui import QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
+from tensorscope.views.whole_file import whole_file
+
 
 def write_picture(widget: QWidget, path: Path, file_format: str) -> None:
     """Write what `widget` shows as ``png`` or ``svg``; raise OSError with the reason if that fails."""
-    if file_format == "png":
-        if not widget.grab().save(str(path), "PNG"):
-            raise OSError(f"cannot write {path}")
-        return
-    if file_format != "svg":
+    if file_format not in ("png", "svg"):
         raise OSError(f"cannot write {file_format}: pictures are png or svg")
+    with whole_file(path) as part:
+        written = widget.grab().save(str(part), "PNG") if file_format == "png" else _write_svg(widget, part)
+        if not written:
+            raise OSError(f"cannot write {path}")
+
+
+def _write_svg(widget: QWidget, path: Path) -> bool:
     generator = QSvgGenerator()
     generator.setFileName(str(path))
     generator.setSize(widget.size())
     generator.setViewBox(widget.rect())
     painter = QPainter()
     if not painter.begin(generator):
-        raise OSError(f"cannot write {path}")
-    widget.render(painter, QPoint())
-    painter.end()
+        return False
+    try:
+        widget.render(painter, QPoint())
+    finally:
+        ended = painter.end()
+    _sharpen(path)
+    return ended
+
+
+def _sharpen(path: Path) -> None:
+    """Ask viewers not to smooth edges: rectangles that touch would show seams."""
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("<svg ", '<svg shape-rendering="crispEdges" ', 1), encoding="utf-8")

@@ -29,12 +29,13 @@ from tensorscope.models.ab_run import DONE, FAILED, STOPPED, AbRun
 from tensorscope.models.lab_model import LabIntent, LabSnapshot, resolve
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.toggles_model import TogglesModel
-from tensorscope.views.exporting import export_widget, write_csv
+from tensorscope.views.csv_file import write_csv
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.lab.lab_chart import SYMBOLS, LabChart
 from tensorscope.views.lab.toggle_row import ToggleRow
 from tensorscope.views.lab.variant_item_model import VariantItemModel
 from tensorscope.views.names import Names
+from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 
 
@@ -200,7 +201,7 @@ class LabView(SessionView):
         if file_format == "csv":
             write_csv(path, CSV_HEADER, csv_rows(self._snapshot) if self._snapshot else [])
         else:
-            export_widget(self, path, file_format)
+            write_picture(self, path, file_format)
 
     # -- the target -----------------------------------------------------------------------------
 

@@ -34,13 +34,14 @@ from tensorscope.models.block_lifetime import (
 from tensorscope.models.memory_model import ALL_DEVICES, MemoryIntent, MemoryModel, MemorySnapshot
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
-from tensorscope.views.exporting import export_widget, write_csv
+from tensorscope.views.csv_file import write_csv
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.memory.block_item_model import BlockItemModel
 from tensorscope.views.memory.category_legend import CategoryLegend
 from tensorscope.views.memory.memory_chart import NS, MemoryChart
 from tensorscope.views.memory.memory_texts import MemoryTexts
 from tensorscope.views.names import Names
+from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 
 WINDOWS = (1, 5, 20, 0)
@@ -245,7 +246,7 @@ class MemoryView(SessionView):
         if file_format == "csv":
             write_csv(path, csv_header(), [] if self._snapshot is None else csv_rows(self._snapshot))
         else:
-            export_widget(self, path, file_format)
+            write_picture(self, path, file_format)
 
     # -- what the person does -------------------------------------------------------------------
 

@@ -17,10 +17,11 @@ from tensorscope.core.schema import PHASES
 from tensorscope.core.units import MISSING, format_bytes, format_ns
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.steps_model import StepDetails, StepsIntent, StepsModel, StepsSnapshot
-from tensorscope.views.exporting import export_widget, write_csv
+from tensorscope.views.csv_file import write_csv
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.items.step_chart import StepChart
 from tensorscope.views.names import Names
+from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 from tensorscope.views.steps.step_charts import LossChart, PeakChart, TimeChart
 
@@ -168,7 +169,7 @@ class StepsView(SessionView):
                 path, CSV_HEADER, [] if self._snapshot is None else csv_rows(self._model, self._snapshot)
             )
         else:
-            export_widget(self, path, file_format)
+            write_picture(self, path, file_format)
 
     # -- what the person does -------------------------------------------------------------------
 

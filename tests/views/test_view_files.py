@@ -4,9 +4,10 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from tensorscope.views.exporting import export_widget, write_csv
+from tensorscope.views.csv_file import write_csv
 from tensorscope.views.lab.lab_view import LabView
 from tensorscope.views.memory.memory_view import MemoryView
+from tensorscope.views.picture import write_picture
 from tensorscope.views.steps.steps_view import StepsView
 from tests.support.sessions import sample_session
 
@@ -31,9 +32,9 @@ def test_that_nothing_is_left_behind_when_a_file_cannot_be_written(qtbot, tmp_pa
     label = QLabel("x")
     qtbot.addWidget(label)
     with pytest.raises(OSError, match="missing"):
-        export_widget(label, tmp_path / "missing" / "a.png", "png")
-    with pytest.raises(OSError, match="choose png, svg or csv"):
-        export_widget(label, tmp_path / "a.bmp", "bmp")
+        write_picture(label, tmp_path / "missing" / "a.png", "png")
+    with pytest.raises(OSError, match="png or svg"):
+        write_picture(label, tmp_path / "a.bmp", "bmp")
     with pytest.raises(ZeroDivisionError):
         write_csv(tmp_path / "a.csv", ["x"], (1 / 0 for _ in range(1)))
     assert list(tmp_path.iterdir()) == []
