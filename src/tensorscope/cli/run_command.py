@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 from pathlib import Path
 
@@ -51,6 +52,7 @@ def run(settings: argparse.Namespace) -> int:
 
 def _headless(options: TargetOptions) -> int:
     """Run to the end; what the script prints goes where ours goes, what we say to standard error."""
+    signal.signal(signal.SIGTERM, _terminate)
     target = Target.start(options)
     interrupted = False
     try:
@@ -70,6 +72,11 @@ def _headless(options: TargetOptions) -> int:
     if code != 0:
         raise LaunchError(f"{options.argv[0]} ended with {_how(code)}.")
     return 0
+
+
+def _terminate(*_: object) -> None:
+    """End as after an error, so that the script does not stay behind."""
+    raise LaunchError("terminated.")
 
 
 def _recorded_steps(path: Path) -> int:

@@ -65,9 +65,10 @@ class Target:
         program ended or never imported torch.
     """
 
-    def __init__(self, process: subprocess.Popen[str], ready: IO[str], name: str) -> None:
+    def __init__(self, process: subprocess.Popen[str], ready: IO[str], options: TargetOptions) -> None:
         self.process = process
-        self.name = name
+        self.name = options.argv[0]
+        self._python = options.python
         self.address = ""
         self._ready = ready
         self._tail: deque[str] = deque(maxlen=_TAIL_LINES)
@@ -97,7 +98,7 @@ class Target:
             raise LaunchError(f"Cannot start {options.python}: {error.strerror}.") from None
         finally:
             os.close(write_end)
-        return cls(process, os.fdopen(read_end, encoding="utf-8", errors="replace"), options.argv[0])
+        return cls(process, os.fdopen(read_end, encoding="utf-8", errors="replace"), options)
 
     @property
     def exit_code(self) -> int | None:
@@ -154,10 +155,13 @@ class Target:
     def _why_not_ready(self) -> str:
         code = self.process.wait()
         tail = self.output_tail()
-        if "No module named 'torch'" in tail:
-            return f"{self.name} needs PyTorch: pip install 'tensorscope-desktop[torch]', or use --python."
         if code == 0:
             return f"{self.name} ended without importing torch: there was nothing to look at."
+        if not _has_torch(self._python):
+            install = "pip install 'tensorscope-desktop[torch]'"
+            return (
+                f"{self.name} needs PyTorch, and {self._python} has none: {install}, or name one by --python."
+            )
         said = f" It said:\n{tail}" if tail else ""
         return f"{self.name} ended with exit code {code} before its first training step.{said}"
 
@@ -167,6 +171,11 @@ def _check_script(options: TargetOptions) -> None:
         raise LaunchError("Name a script to run.")
     if not options.module and not Path(options.argv[0]).is_file():
         raise LaunchError(f"There is no script {options.argv[0]}.")
+
+
+def _has_torch(python: str) -> bool:
+    code = "import importlib.util, sys; sys.exit(importlib.util.find_spec('torch') is None)"
+    return subprocess.run([python, "-c", code], check=False, stdin=subprocess.DEVNULL).returncode == 0
 
 
 def _agent_arguments(options: TargetOptions) -> list[str]:
