@@ -3,6 +3,8 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.agent.target import Target, run_plain, write_script
 from tests.agent.window import Window
 
@@ -34,6 +36,20 @@ for step in range(12):
     opt.step()
 from torch._dynamo.utils import counters
 print(json.dumps([loss.item().hex(), counters["frames"]["ok"], counters["frames"]["total"]]))
+"""
+
+COND = """
+import json, warnings
+warnings.simplefilter("ignore")
+net = torch.nn.Linear(4, 2)
+opt = torch.optim.SGD(net.parameters(), lr=0.1)
+for step in range(4):
+    opt.zero_grad()
+    out = net(torch.ones(3, 4))
+    loss = torch.cond(out.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (out,)).sum()
+    loss.backward()
+    opt.step()
+print(json.dumps([loss.item().hex()]))
 """
 
 
@@ -75,8 +91,9 @@ def test_that_values_deep_steps_and_toggles_are_answered(tmp_path: Path) -> None
     assert json.loads(out)[1]
 
 
-def test_that_a_compiled_program_runs_as_it_would_without_us(tmp_path: Path) -> None:
-    script = write_script(tmp_path, COMPILED)
+@pytest.mark.parametrize("text", [COMPILED, COND], ids=["compile", "cond"])
+def test_that_a_program_that_compiles_runs_as_it_would_without_us(tmp_path: Path, text: str) -> None:
+    script = write_script(tmp_path, text)
     record = tmp_path / "session.tscope"
     with Target(script, options=("--record", str(record))) as target:
         code, out, err = target.finish()

@@ -23,8 +23,9 @@ different lengths. Their meta:
 ``notice``     severity ("info" | "warning" | "error"), code, text
 ``heartbeat``  steps, outbox_bytes, dropped_frames, dropped_events, agent_cpu_ns
 ``toggle``     name, on, params, variant; sent when it took effect, step = first step it rules
-``graph``      loss (float or null), root_names (list), compiled (bool), truncated (bool)
-``tensors``    -
+``graph``      loss (float or null), root_names (list), compiled (bool), truncated (bool), backwards,
+               timed (bool), clock ("host": on CUDA, node times are those of the launches)
+``tensors``    truncated (bool)
 ``ops``        complete (bool)
 ``baseline``   reason ("start" | "resync"): every block alive at clock_ns, per device; alloc events
                that follow build on it
@@ -100,7 +101,7 @@ RECORD_COLUMNS: dict[str, dict[str, str]] = {
         "node_param": "u4",  # string: parameter name for AccumulateGrad, else ""
         "node_shape": "u4",  # string: "[8, 128]" of the gradient it receives
         "node_dtype": "u4",  # string: "float32"
-        "node_saved_bytes": "i8",  # bytes of storages first saved by this node (no storage twice)
+        "node_saved_bytes": "i8",  # storages first saved here: none twice, none of parameters, buffers
         "node_source": "u4",  # string: "train.py:41", "" if unknown
         "node_backward_ns": "i8",  # -1 if not timed
         "edge_from": "i4",  # consumer node (nearer the loss)
@@ -109,7 +110,7 @@ RECORD_COLUMNS: dict[str, dict[str, str]] = {
         "saved_name": "u4",  # string: "self", "weight"
         "saved_shape": "u4",  # string
         "saved_dtype": "u4",  # string
-        "saved_bytes": "i8",
+        "saved_bytes": "i8",  # of its whole storage
         "saved_storage": "u8",  # storage address
     },
     "tensors": {

@@ -80,6 +80,9 @@ class OpsCapture(Capture):
 
 
 class _OpMode(TorchDispatchMode):  # type: ignore[misc]
+    # Otherwise torch raises into the program that uses one (torch.cond).
+    supports_higher_order_operators = True
+
     def __init__(self, context: Context) -> None:
         super().__init__()
         self.complete = True

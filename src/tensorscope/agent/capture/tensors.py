@@ -16,7 +16,7 @@ from tensorscope.core.schema import ROLES
 from tensorscope.core.wire import Frame
 
 MAX_PASSING = 50_000
-"""Most inputs and activations noted in one step."""
+"""Most inputs and activations, and most saved tensors, in one record."""
 _ACTIVATION, _INPUT, _SAVED = (ROLES.index(role) for role in ("activation", "input", "saved"))
 _MAX_DEPTH = 4
 
@@ -36,6 +36,7 @@ class TensorsCapture(Capture):
         self._facts = FactFinder(context)
         self._passing: list[tuple[str, int, int, Facts]] = []
         self._names: Counter[str] = Counter()
+        self._truncated = False
 
     def begin_step(self, step: int) -> None:
         """Begin to note what passes."""
@@ -48,6 +49,7 @@ class TensorsCapture(Capture):
         """Forget what has passed."""
         self._passing.clear()
         self._names.clear()
+        self._truncated = False
 
     def before_forward(self, module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         """Note the inputs of a root."""
@@ -69,7 +71,8 @@ class TensorsCapture(Capture):
         self._add_passing(rows, deep)
         if deep is not None:
             self._add_saved(rows, deep)
-        self.context.emit(Frame("tensors", step, columns=rows.columns()))
+        truncated = self._truncated or (deep is not None and len(deep.walk.saved) > MAX_PASSING)
+        self.context.emit(Frame("tensors", step, meta={"truncated": truncated}, columns=rows.columns()))
         self.stop()
 
     def _note_output(self, path: int, call: int, output: Any) -> None:
@@ -80,11 +83,13 @@ class TensorsCapture(Capture):
         """Keep the facts of the tensors in `value`; the second with a name is called ``name#1``."""
         with torch._C.DisableTorchFunction():
             for label, tensor in _tensors_in(value, name, 0):
-                if len(self._passing) < MAX_PASSING:
-                    again = self._names[label]
-                    self._names[label] += 1
-                    unique = f"{label}#{again}" if again else label
-                    self._passing.append((unique, role, module, self._facts.of(tensor)))
+                if len(self._passing) >= MAX_PASSING:
+                    self._truncated = True
+                    return
+                again = self._names[label]
+                self._names[label] += 1
+                unique = f"{label}#{again}" if again else label
+                self._passing.append((unique, role, module, self._facts.of(tensor)))
 
     def _add_named(self, rows: TensorRows, nodes: dict[int, int]) -> None:
         string = self.context.string
@@ -105,7 +110,7 @@ class TensorsCapture(Capture):
     def _add_saved(self, rows: TensorRows, deep: DeepStep) -> None:
         text, string = self.context.interner.text, self.context.string
         counts: Counter[str] = Counter()
-        for node, label, facts in deep.walk.saved:
+        for node, label, facts in deep.walk.saved[:MAX_PASSING]:
             module = deep.walk.module_of(node)
             path = text(module)
             name = f"{text(deep.walk.names[node])}.{text(label)}"
