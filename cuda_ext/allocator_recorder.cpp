@@ -27,6 +27,7 @@
 #include <memory>
 #include <mutex>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -50,7 +51,7 @@ struct Event {
 
 struct Block {
   int64_t size_bytes = 0;
-  int64_t row = kNoRow;    // of its allocation among this step's rows
+  int64_t row = kNoRow;     // of its allocation among this step's rows
   uint64_t named_step = 0;  // last step at whose end a named tensor lay in it
   int16_t device = -1;
   uint8_t category = kUnknown;
@@ -76,6 +77,8 @@ struct Rows {
     t_ns.clear(), address.clear(), delta_bytes.clear(), total_bytes.clear();
     phase.clear(), category.clear(), device.clear(), module.clear();
   }
+
+  void swap(Rows& other) { std::swap(*this, other); }
 };
 
 struct Labels {
@@ -156,7 +159,7 @@ class Recorder final : public profiler::ProfilerStateBase {
     std::lock_guard<std::mutex> guard(mutex_);
     blocks_.clear(), fresh_.clear(), assumed_.clear(), events_.clear(), rows_.clear();
     live_.fill(0);
-    live_total_ = peak_ = lost_rows_ = 0;
+    live_total_ = peak_ = 0;
     lost_step_ = inside_ = false;
     step_ += 1;
     for (int64_t i = 0; i < labels.count; ++i) {
@@ -171,7 +174,6 @@ class Recorder final : public profiler::ProfilerStateBase {
   // A negative count says that the names are not known this time: only totals are asked for.
   int64_t finish_step(const Labels& labels, uint32_t inferred) {
     std::lock_guard<std::mutex> guard(mutex_);
-    rows_.clear();
     inferred_ = inferred;
     play();
     for (int64_t i = 0; i < labels.count; ++i) name(labels, i);
@@ -183,6 +185,8 @@ class Recorder final : public profiler::ProfilerStateBase {
     const int64_t count = lost_step_ ? -1 : rows_.size();
     if (lost_step_) lost_rows_ += rows_.size();
     lost_step_ = false;
+    told_.swap(rows_);
+    rows_.clear();
     return count;
   }
 
@@ -192,26 +196,27 @@ class Recorder final : public profiler::ProfilerStateBase {
       const auto found = blocks_.find(labels.address[i]);
       if (labels.has_memory(i) && found != blocks_.end()) found->second.category = labels.category[i];
     }
-    rows_.clear();
+    told_.clear();
     for (const auto& [address, block] : blocks_) {
-      rows_.address.push_back(address);
-      rows_.delta_bytes.push_back(block.size_bytes);
-      rows_.category.push_back(block.category);
-      rows_.device.push_back(block.device);
+      told_.address.push_back(address);
+      told_.delta_bytes.push_back(block.size_bytes);
+      told_.category.push_back(block.category);
+      told_.device.push_back(block.device);
     }
     return static_cast<int64_t>(blocks_.size());
   }
 
+  // A column of what was returned last.
   const void* column(int index) const {
     switch (index) {
-      case 0: return rows_.t_ns.data();
-      case 1: return rows_.address.data();
-      case 2: return rows_.delta_bytes.data();
-      case 3: return rows_.total_bytes.data();
-      case 4: return rows_.phase.data();
-      case 5: return rows_.category.data();
-      case 6: return rows_.device.data();
-      case 7: return rows_.module.data();
+      case 0: return told_.t_ns.data();
+      case 1: return told_.address.data();
+      case 2: return told_.delta_bytes.data();
+      case 3: return told_.total_bytes.data();
+      case 4: return told_.phase.data();
+      case 5: return told_.category.data();
+      case 6: return told_.device.data();
+      case 7: return told_.module.data();
       default: return nullptr;
     }
   }
@@ -403,7 +408,8 @@ class Recorder final : public profiler::ProfilerStateBase {
   Blocks blocks_;
   std::vector<uint64_t> fresh_;    // addresses allocated in this step
   std::vector<uint64_t> assumed_;  // addresses of assumed blocks
-  Rows rows_;
+  Rows rows_;  // of the running step
+  Rows told_;  // what the last finish_step or list_blocks returned
   std::array<int64_t, kDevices> live_{};
   int64_t live_total_ = 0, peak_ = 0, step_peak_ = 0;
   int64_t lost_rows_ = 0;

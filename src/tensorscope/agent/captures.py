@@ -40,6 +40,12 @@ class Captures:
         """Return a running capture, or None."""
         return self._active.get(name)
 
+    @property
+    def recorder_kind(self) -> str:
+        """Which memory recorder runs: it may come later than the capture, when it has been built."""
+        allocator = self._active.get("allocator")
+        return str(getattr(allocator, "recorder_kind", "none"))
+
     def run_level(self, level: str | None) -> None:
         """Start and stop captures until those of `level` run; of None, none."""
         wanted = BY_LEVEL[level] if level else ()

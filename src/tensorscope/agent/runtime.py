@@ -66,6 +66,7 @@ class Agent:
         self._running: str | None = None
         self._thread = threading.get_ident()
         self._recorded_steps = 0
+        self._recorder_kind = "none"
         self._client = 0
         self._looked_for_owners = False
         self._detach_wanted = False
@@ -223,6 +224,9 @@ class Agent:
         for capture in (self.steps, self.modules):
             capture.begin_step(self.context.step)
         self.captures.tell("begin_step", self.context.step)
+        if self.captures.recorder_kind != self._recorder_kind:
+            self._recorder_kind = self.captures.recorder_kind
+            self.courier.say_hello()
 
     def _switch(self, level: str) -> None:
         if self._running is None:

@@ -20,7 +20,9 @@ from pathlib import Path
 import torch
 
 from tensorscope.core.errors import TensorScopeError
+from tensorscope.core.resource_paths import cuda_ext_path
 
+_SOURCE = "allocator_recorder.cpp"
 _LIGHT = "light"
 """Directory beside the source with a light stand-in for a heavy header of torch."""
 _FLAGS = ("-O2", "-fPIC", "-shared")
@@ -35,7 +37,7 @@ class RecorderUnavailableError(TensorScopeError):
 def cached_library() -> Path | None:
     """Return the library if it was built before, without building it."""
     try:
-        path = _cache_dir() / _file_name(_source())
+        path = _cache_dir() / _file_name(cuda_ext_path(_SOURCE))
     except (OSError, RecorderUnavailableError):
         return None
     return path if path.exists() else None
@@ -50,7 +52,7 @@ def build_library() -> Path:
         If there is no compiler, no headers, no place for it, or it does not compile.
     """
     try:
-        source = _source()
+        source = cuda_ext_path(_SOURCE)
         target = _cache_dir() / _file_name(source)
     except OSError as error:
         raise RecorderUnavailableError(f"The native recorder has no source or no cache: {error}") from None
@@ -107,15 +109,6 @@ class RecorderBuild:
             self.problem = str(error)
         except Exception as error:  # noqa: BLE001 - in a thread of ours: whatever it is, there is a fallback
             self.problem = f"The native recorder could not be built: {error!r}"
-
-
-def _source() -> Path:
-    here = Path(__file__).resolve()
-    places = [here.parents[2] / "cuda_ext", here.parents[4] / "cuda_ext"]
-    for place in places:
-        if (place / "allocator_recorder.cpp").exists():
-            return place / "allocator_recorder.cpp"
-    raise RecorderUnavailableError(f"The native recorder's source is not in {places[0]}.")
 
 
 def _file_name(source: Path) -> str:
