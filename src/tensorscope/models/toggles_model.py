@@ -12,11 +12,23 @@ from tensorscope.models.session_model import SessionModel
 
 
 @dataclass(frozen=True)
+class Param:
+    """A choice that comes with a toggle. `refused` says of some choices why they cannot be taken."""
+
+    name: str
+    choices: tuple[str, ...]
+    default: str
+    refused: Mapping[str, str]
+
+
+@dataclass(frozen=True)
 class Toggle:
     """One optimisation.
 
     Attributes
     ----------
+    chosen
+        The choices that rule now or were asked for last.
     ok, reason
         Whether it can be used in this program, and why not (or what to know).
     pending
@@ -32,7 +44,8 @@ class Toggle:
     on: bool
     ok: bool
     reason: str
-    params: Mapping[str, Any]
+    params: tuple[Param, ...]
+    chosen: Mapping[str, str]
     explain: str
     pending: bool = False
     step: int = -1
@@ -71,13 +84,13 @@ class TogglesModel:
         self._toggles = {name: replace(t, pending=False) for name, t in self._toggles.items()}
         self.changed.emit()
 
-    def switch(self, name: str, on: bool) -> None:
+    def switch(self, name: str, on: bool, params: Mapping[str, str]) -> None:
         """Ask for `name` to be switched; `pending` until the target says what it did."""
         toggle = self._toggles[name]
-        command = self._session.send("toggle", name=name, on=on, params=dict(toggle.params))
+        command = self._session.send("toggle", name=name, on=on, params=dict(params))
         if command >= 0:
             self._commands[command] = name
-            self._set(replace(toggle, pending=True, error=""))
+            self._set(replace(toggle, pending=True, error="", chosen=dict(params)))
 
     def on_reply(self, meta: Mapping[str, Any]) -> None:
         """Take in a ``reply``; those to other commands are ignored."""
@@ -104,11 +117,13 @@ class TogglesModel:
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 continue
             name = entry["name"]
-            params = entry.get("params")
+            params = _params(entry.get("params"))
+            chosen = entry.get("chosen")
             old = self._toggles.get(name)
             self._toggles[name] = Toggle(
                 name, str(entry.get("title") or name), bool(entry.get("on")), bool(entry.get("ok")),
-                str(entry.get("reason") or ""), params if isinstance(params, dict) else {},
+                str(entry.get("reason") or ""), params,
+                chosen if isinstance(chosen, dict) and chosen else {p.name: p.default for p in params},
                 str(entry.get("explain") or ""), pending=old.pending if old else False,
                 step=old.step if old else -1, error=old.error if old else "",
             )  # fmt: skip
@@ -117,3 +132,19 @@ class TogglesModel:
     def _set(self, toggle: Toggle) -> None:
         self._toggles[toggle.name] = toggle
         self.changed.emit()
+
+
+def _params(entries: Any) -> tuple[Param, ...]:
+    """Return the choices of a toggle, what is malformed left out."""
+    found = []
+    for entry in entries if isinstance(entries, list) else []:
+        if not isinstance(entry, dict) or not isinstance(entry.get("choices"), list):
+            continue
+        refused = entry.get("refused")
+        found.append(
+            Param(
+                str(entry.get("name")), tuple(str(choice) for choice in entry["choices"]),
+                str(entry.get("default")), refused if isinstance(refused, dict) else {},
+            )
+        )  # fmt: skip
+    return tuple(found)

@@ -2,7 +2,7 @@ import csv
 from itertools import pairwise
 
 import pytest
-from PySide6.QtCore import QEvent
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtWidgets import QApplication, QPushButton, QSpinBox
 
 from tensorscope.core.wire import Frame
@@ -13,8 +13,10 @@ from tests.support.sessions import FakeSource, fed, sample_session
 
 OFFERED = [
     {"name": "autocast", "title": "bf16 autocast", "on": False, "ok": True, "reason": "",
-     "params": {"dtype": "bfloat16"}, "explain": "Runs matmuls in bfloat16."},
-    {"name": "tf32", "title": "TF32", "on": False, "ok": False, "reason": "no CUDA device", "params": {},
+     "params": [{"name": "dtype", "choices": ["bfloat16", "float16"], "default": "bfloat16",
+                 "refused": {"float16": "needs a CUDA device"}}], "chosen": {},
+     "explain": "Runs matmuls in bfloat16."},
+    {"name": "tf32", "title": "TF32", "on": False, "ok": False, "reason": "no CUDA device", "params": [],
      "explain": ""},
 ]  # fmt: skip
 
@@ -193,3 +195,10 @@ def test_that_it_paints_at_any_size(view):
     for width, height in ((1400, 900), (700, 420), (300, 200)):
         view.resize(width, height)
         assert not view.grab().isNull()
+
+
+def test_that_choices_are_offered_and_those_refused_cannot_be_taken(view, source):
+    box = row_of(view, "autocast").findChild(object, "labChoice_dtype")
+    assert [box.itemText(i) for i in range(box.count())] == ["bfloat16", "float16"]
+    assert [box.model().item(i).isEnabled() for i in range(2)] == [True, False]
+    assert "CUDA" in box.itemData(1, Qt.ItemDataRole.ToolTipRole)

@@ -232,13 +232,13 @@ class LabView(SessionView):
 
     # -- what the person does -------------------------------------------------------------------
 
-    def _on_switch(self, name: str, on: bool) -> None:
-        self._toggles.switch(name, on)
+    def _on_switch(self, name: str, on: bool, params: dict[str, str]) -> None:
+        self._toggles.switch(name, on, params)
 
-    def _on_run(self, name: str) -> None:
+    def _on_run(self, name: str, params: dict[str, str]) -> None:
         toggle = next(toggle for toggle in self._toggles.toggles if toggle.name == name)
         self._run = AbRun(
-            self._session, name, toggle.params, toggle.on, self._steps_per_block.value(), self._pairs.value()
+            self._session, name, params, toggle.on, self._steps_per_block.value(), self._pairs.value()
         )
         self._run.start()
         self._intent = replace(self._intent, first_step=self._run.first_step)
