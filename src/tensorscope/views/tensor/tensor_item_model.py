@@ -127,7 +127,7 @@ class TensorItemModel(QAbstractTableModel):
         if column == ROLE:
             return self._roles[int(rows.role[row])] if rows.role[row] < len(self._roles) else MISSING
         if column == LAYOUT:
-            return self._layouts[rows.layout[row]]
+            return self._layouts[int(rows.layout[row])]
         if column == STORAGE:
             return storage_label(int(rows.storage[row]))
         if column == OWN_BYTES:
