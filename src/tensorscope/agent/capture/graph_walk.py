@@ -130,8 +130,12 @@ class GraphWalk:
                 return -1
             self.names.append(name)
             self.numbers.append(number)
-            self._describe(node, row)
-            self._parameters.append(0 if variable is None else self._name_leaf(variable, row))
+            if variable is None:
+                self._parameters.append(0)
+                self._describe(node, row)
+            else:
+                self._parameters.append(self._name_leaf(variable, row))
+                self._metas.append((variable.shape, variable.dtype))
             order.append((node, row))
         index[node] = row
         return row

@@ -40,7 +40,7 @@ class FactFinder:
 
     def __init__(self, context: Context) -> None:
         self._context = context
-        self._dtypes: dict[torch.dtype, int] = {}
+        self._dtypes: dict[torch.dtype, tuple[int, int]] = {}
 
     def of(self, tensor: Any) -> Facts:
         """Return what `tensor` is; where it has no storage or strides (sparse, meta, nested …), zeros."""
@@ -65,9 +65,9 @@ class FactFinder:
         """Return what a plain tensor is that a node has saved; without grad_fn, which costs a third."""
         try:
             storage = tensor.untyped_storage()
-            dtype = tensor.dtype
+            dtype, itemsize = self._dtypes[tensor.dtype]
             fields = (
-                self._dtypes[dtype], -1 if tensor.is_cpu else device_of(tensor), dtype.itemsize, tensor.shape,
+                dtype, -1 if tensor.is_cpu else device_of(tensor), itemsize, tensor.shape,
                 tensor.stride(), tensor.storage_offset(), storage.data_ptr(), storage.nbytes(),
                 tensor.requires_grad, tensor.is_leaf, 0, tensor._version, -1,
             )  # fmt: skip
@@ -83,8 +83,9 @@ class FactFinder:
         """Return the string id of a dtype's short name."""
         found = self._dtypes.get(dtype)
         if found is None:
-            found = self._dtypes[dtype] = self._context.string(str(dtype).removeprefix("torch."))
-        return found
+            name = self._context.string(str(dtype).removeprefix("torch."))
+            found = self._dtypes[dtype] = (name, dtype.itemsize)
+        return found[0]
 
 
 class TensorRows:
