@@ -22,6 +22,8 @@ MAX_HEADER_BYTES = 1 << 20
 MAX_PAYLOAD_BYTES = 1 << 26
 MAX_COLUMNS = 256
 MAX_DIMS = 8
+MAX_NAME_CHARS = 64
+"""Of a kind."""
 ITEM_BYTES = {
     "i1": 1, "u1": 1, "i2": 2, "u2": 2, "i4": 4, "u4": 4, "i8": 8, "u8": 8, "f4": 4, "f8": 8,
 }  # fmt: skip
@@ -82,7 +84,10 @@ def encode_parts(frame: Frame) -> tuple[bytes, bytes]:
         "kind": frame.kind, "seq": frame.seq, "step": frame.step, "clock_ns": frame.clock_ns,
         "meta": frame.meta, "cols": cols,
     }  # fmt: skip
-    text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
+    try:
+        text = json.dumps(header, separators=(",", ":"), allow_nan=False).encode()
+    except (ValueError, TypeError, RecursionError) as error:
+        raise ProtocolError(f"frame {frame.kind!r} cannot be written as JSON: {error}") from None
     payload = b"".join(column.data for column in frame.columns.values())
     if len(text) > MAX_HEADER_BYTES or len(payload) > MAX_PAYLOAD_BYTES:
         raise ProtocolError(f"frame {frame.kind!r} is too large to send")
@@ -104,11 +109,13 @@ def decode_parts(header: Buffer, payload: Buffer) -> Frame:
         If the header is not what `encode_parts` writes, or the sizes do not add up.
     """
     try:
-        head = json.loads(bytes(header))
+        head = json.loads(bytes(header), parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise ProtocolError(f"frame header is not JSON: {error}") from None
     if not isinstance(head, dict) or not isinstance(head.get("kind"), str):
         raise ProtocolError("frame header has no kind")
+    if len(head["kind"]) > MAX_NAME_CHARS or not head["kind"].isascii():
+        raise ProtocolError(f"frame header has a bad kind {head['kind'][:40]!r}")
     numbers = [head.get(name) for name in ("seq", "step", "clock_ns")]
     if not all(type(number) is int and -(2**63) <= number < 2**63 for number in numbers):
         raise ProtocolError(f"frame {head['kind']!r} has a bad seq, step or clock_ns")
@@ -126,14 +133,19 @@ def column_bytes(dtype: str, shape: tuple[int, ...]) -> int:
         raise ProtocolError(f"unknown column dtype {dtype!r}")
     if len(shape) > MAX_DIMS:
         raise ProtocolError(f"column has {len(shape)} axes, at most {MAX_DIMS} are allowed")
-    total = ITEM_BYTES[dtype]
+    total = bound = ITEM_BYTES[dtype]
     for size in shape:
-        if type(size) is not int or size < 0:
-            raise ProtocolError(f"column has a bad size {size!r}")
+        if type(size) is not int or not 0 <= size <= MAX_PAYLOAD_BYTES:
+            raise ProtocolError(f"column has a bad size {str(size)[:40]}")
         total *= size
-    if total > MAX_PAYLOAD_BYTES:
-        raise ProtocolError(f"column of {total} bytes is over the bound")
+        bound *= max(size, 1)  # an empty array of huge axes is not one that numpy makes
+    if bound > MAX_PAYLOAD_BYTES:
+        raise ProtocolError("column is over the bound")
     return total
+
+
+def _no_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def _decode_columns(kind: str, cols: Any, payload: memoryview) -> dict[str, Column]:
@@ -181,9 +193,11 @@ class FrameParser:
             stop = PREFIX.size + header_bytes + payload_bytes
             if len(self._buffer) < stop:
                 return
-            body = bytes(self._buffer[PREFIX.size : stop])
+            with memoryview(self._buffer) as view:
+                header = bytes(view[PREFIX.size : PREFIX.size + header_bytes])
+                payload = bytes(view[PREFIX.size + header_bytes : stop])
             del self._buffer[:stop]
-            yield decode_parts(body[:header_bytes], body[header_bytes:])
+            yield decode_parts(header, payload)
 
     @property
     def pending_bytes(self) -> int:

@@ -157,13 +157,13 @@ class SessionModel:
 
     def ingest(self, frame: Frame) -> None:
         """Take in one frame; bad data is noted in `problems`, never raised."""
-        if self.recording is not None:
-            self.recording.put(frame)
         try:
             self.store.ingest(frame)
         except DataError as error:
             self.problems.append(f"A {frame.kind!r} frame of step {frame.step} was left out: {error}.")
             return
+        if self.recording is not None:
+            self.recording.put(frame)
         if frame.kind == "reply":
             self.reply_received.emit(frame.meta)
         elif frame.kind == "toggle":
