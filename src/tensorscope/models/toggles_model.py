@@ -10,6 +10,8 @@ from psygnal import Signal
 
 from tensorscope.models.session_model import SessionModel
 
+ASK_AGAIN_STEPS = 20
+
 
 @dataclass(frozen=True)
 class Param:
@@ -60,6 +62,7 @@ class TogglesModel:
     def __init__(self, session: SessionModel) -> None:
         self._session = session
         self._list_command = -1
+        self._asked_step = -1
         self._commands: dict[int, str] = {}
         self._toggles: dict[str, Toggle] = {}
 
@@ -71,11 +74,22 @@ class TogglesModel:
     @property
     def pending(self) -> bool:
         """Whether an answer is waited for."""
-        return self._list_command >= 0 or bool(self._commands)
+        return bool(self._commands) or (self._list_command >= 0 and not self._toggles)
 
     def request(self) -> None:
         """Ask the target for the list; it answers at its next step boundary."""
         self._list_command = self._session.send("toggles")
+        self._asked_step = self._session.last_step
+
+    def advance(self) -> None:
+        """Ask again as the program goes on, while something in it did not apply before.
+
+        Before its first step a program has shown no model; a later step may bring another.
+        """
+        answered = self._list_command < 0 and not all(toggle.ok for toggle in self.toggles)
+        patience = ASK_AGAIN_STEPS if self._asked_step > 1 else 1
+        if answered and self._session.last_step >= self._asked_step + patience:
+            self.request()
 
     def forget(self) -> None:
         """Stop waiting: the target is gone."""

@@ -197,6 +197,26 @@ def test_that_it_paints_at_any_size(view):
         assert not view.grab().isNull()
 
 
+def test_that_what_did_not_apply_before_the_first_step_is_asked_again(qtbot, source):
+    view = LabView()
+    qtbot.addWidget(view)
+    session = fed(SessionModel("live", source), sample_frames(0))
+    view.set_session(session)
+    source.reply([{**OFFERED[0], "ok": False, "reason": "no model seen yet"}])
+    session.pump()
+    assert not button(view, "autocast", "labToggleSwitch").isEnabled()
+    asked = len(source.sent)
+    source.waiting += [step_frame(session, step, "") for step in range(3)]
+    session.pump()
+    assert len(source.sent) == asked + 1
+    source.reply(OFFERED[:1])
+    session.pump()
+    assert button(view, "autocast", "labToggleSwitch").isEnabled()
+    source.waiting += [step_frame(session, step, "") for step in range(3, 60)]
+    session.pump()
+    assert len(source.sent) == asked + 1
+
+
 def test_that_choices_are_offered_and_those_refused_cannot_be_taken(view, source):
     box = row_of(view, "autocast").findChild(object, "labChoice_dtype")
     assert [box.itemText(i) for i in range(box.count())] == ["bfloat16", "float16"]

@@ -219,6 +219,7 @@ class LabView(SessionView):
         self._toggles.on_toggle(meta, self._session.store.records("toggle")[-1].step)
 
     def _on_data(self) -> None:
+        self._toggles.advance()
         if self._run is not None:
             self._run.advance()
             self._show_run()
