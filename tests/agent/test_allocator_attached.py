@@ -19,6 +19,14 @@ for _ in range(20):
     F.mse_loss(net(torch.randn(16, 8)), y).backward()
     opt.step()
 """
+ENDLESS = """
+opt = SGD(net.parameters(), lr=0.01)
+while True:
+    opt.zero_grad()
+    F.mse_loss(net(x), y).backward()
+    opt.step()
+    time.sleep(0.01)
+"""
 PROFILED = """
 opt = SGD(net.parameters(), lr=0.01)
 def steps(count):
@@ -89,3 +97,23 @@ def test_that_the_programs_own_profiler_works_and_recording_goes_on(tmp_path: Pa
     assert live[3] > 0
     assert -1 in live
     assert live[-1] > 0
+
+
+def test_that_a_recorder_that_must_be_built_first_keeps_nobody_waiting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    script = write_script(tmp_path, HEAD + ENDLESS)
+    with (
+        Target(script, options=("--no-deep-first",)) as target,
+        Window(target.address) as window,
+    ):
+
+        def recorders() -> list[str]:
+            return [frame.meta["recorder"] for frame in window.of("hello")]
+
+        window.wait(lambda: "native" in recorders() and window.of("alloc"))
+    assert recorders()[0] == "none"
+    assert len(window.column("step", "step")) > 20, "steps went by while it was built"
+    assert window.column("step", "live_bytes")[0] == -1
+    Replay(window.frames)

@@ -30,7 +30,8 @@ class Captures:
 
     def __init__(self, context: Context, wait: bool) -> None:
         self._context = context
-        self._wait = wait
+        self.wait = wait
+        """Whether a capture that starts may take seconds: only while no user code runs yet."""
         self._broken: set[str] = set()
         self._aside: dict[str, Capture] = {}
         self._active: dict[str, Capture] = {}
@@ -76,7 +77,7 @@ class Captures:
         module, kind = REGISTRY[name]
         try:
             found = getattr(importlib.import_module(PACKAGE + module), kind)
-            options = {"wait": self._wait, "rows": rows} if name == "allocator" else {}
+            options = {"wait": self.wait, "rows": rows} if name == "allocator" else {}
             capture = self._active[name] = found(self._context, **options)
         except Exception as error:  # noqa: BLE001  (nothing of ours may reach the training loop)
             self._broken.add(name)

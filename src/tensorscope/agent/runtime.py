@@ -88,7 +88,7 @@ class Agent:
         if self._at_rest and self.courier.has_sink:
             self._guard(self._begin)
             self.steps.wait_for_work()
-        self._at_rest = False
+        self._at_rest = self.captures.wait = False
 
     def detach(self, reason: str, patience_seconds: float = 1.0) -> None:
         """Take everything out and say goodbye. At a step boundary, or when no boundary comes any more.
