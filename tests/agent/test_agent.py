@@ -15,6 +15,7 @@ import pytest
 import torch
 from torch.nn.modules import module as module_hooks
 from torch.optim import optimizer as optimizer_hooks
+from torch.utils.checkpoint import checkpoint
 
 import tensorscope
 from tensorscope.agent import captures
@@ -23,6 +24,7 @@ from tensorscope.agent.courier import THREAD_NAME
 from tensorscope.agent.options import Options
 from tensorscope.agent.runtime import Agent
 from tensorscope.agent.watch import current, start
+from tensorscope.core.schema import PHASES
 from tests.agent.window import Window
 
 Train = Callable[[int], None]
@@ -200,6 +202,49 @@ def test_that_a_forward_that_raises_leaves_no_module_open(agent: Agent, window: 
     rows = zip(*(window.column("module", n) for n in ("step", "module", "depth")), strict=True)
     last = [(window.strings()[int(m)], depth) for step, m, depth in rows if step == 3]
     assert last == [("Sequential.0", 1), ("Sequential.1", 1), ("Sequential.2", 1), ("Sequential", 0)]
+
+
+class Spy(torch.nn.Linear):
+    """Notes the phase in which it runs."""
+
+    def __init__(self, agent: Agent) -> None:
+        super().__init__(2, 2)
+        self.agent = agent
+        self.phases: list[str] = []
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.phases.append(PHASES[self.agent.context.phase])
+        return super().forward(x)
+
+
+def test_that_a_checkpointed_forward_within_backward_is_backward(
+    agent: Agent, window: Window, train: Train
+) -> None:
+    train(2)
+    spy = Spy(agent)
+    loss = checkpoint(spy, torch.ones(1, 2), use_reentrant=False).sum()
+    loss.backward()
+    assert spy.phases == ["forward", "backward"]
+    assert PHASES[agent.context.phase] == "other"
+
+
+def test_that_a_gradient_penalty_within_forward_resumes_forward(
+    agent: Agent, window: Window, train: Train
+) -> None:
+    train(2)
+    spy, x = Spy(agent), torch.ones(1, 2, requires_grad=True)
+    (grad,) = torch.autograd.grad(spy(x).sum(), x, create_graph=True)
+    assert PHASES[agent.context.phase] == "forward"
+    grad.sum().backward()
+    assert PHASES[agent.context.phase] == "other"
+
+
+def test_that_a_root_without_gradients_is_no_forward(agent: Agent, window: Window, train: Train) -> None:
+    train(2)
+    spy = Spy(agent)
+    with torch.no_grad():
+        spy(torch.ones(1, 2))
+    assert spy.phases == ["other"]
 
 
 def test_that_hooks_without_their_partner_are_ignored(agent: Agent, window: Window, train: Train) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tensorscope.transport.session_reader import read_session
 from tests.agent.target import BOOTSTRAP, PRELUDE, Target, run_plain, write_script
 from tests.agent.window import Window
 
@@ -33,6 +34,7 @@ WITH_TORCH = {
     "error in the engine": "train(3)\ny = net(torch.ones(1, 4)).exp().sum()\ny.backward()\ny.backward()\n",
     "error in forward": "train(3)\nnet(torch.ones(3, 3))\n",
     "interrupt": "train(3)\nraise KeyboardInterrupt\n",
+    "compile": "train(3)\nnet = torch.compile(net, backend='eager')\ntrain(3)\n",
 }
 WITHOUT_TORCH = {
     "return": "print('fine')\n",
@@ -76,7 +78,27 @@ def test_that_a_module_is_run_as_by_plain_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize("ending", ENDINGS)
 def test_that_exit_code_output_and_traceback_are_those_of_plain_python(tmp_path: Path, ending: str) -> None:
     script = write_script(tmp_path, ENDINGS[ending], PRELUDE if ending in WITH_TORCH else "")
-    assert with_agent(script) == run_plain(script)
+    # Hooked modules take another path within torch, so that torch's own frames differ there.
+    record = () if ending == "error in forward" else ("--record", str(tmp_path / "s.tscope"))
+    assert with_agent(script, options=("--address", "none", *record)) == run_plain(script)
+
+
+def test_that_the_agent_alone_writes_a_session_file(tmp_path: Path) -> None:
+    script = write_script(tmp_path, TRAIN + "train(9)\n")
+    options = ("--address", "none", "--record", str(tmp_path / "s.tscope"), "--steps", "5")
+    assert with_agent(script, options=options) == (0, "", "")
+    frames = list(read_session(tmp_path / "s.tscope"))
+    kinds = [frame.kind for frame in frames]
+    assert (kinds.count("step"), kinds.count("graph"), kinds[-1]) == (5, 1, "bye")
+    assert [frame.step for frame in frames if frame.kind == "step"] == [0, 1, 2, 3, 4]
+    assert not [frame.meta for frame in frames if frame.kind == "notice"]
+
+
+def test_that_a_session_file_that_cannot_be_written_is_told_in_one_line(tmp_path: Path) -> None:
+    script = write_script(tmp_path, "print('ran')\n")
+    code, out, err = with_agent(script, options=("--record", str(tmp_path / "no" / "s.tscope")))
+    assert (code, out, err.count("\n")) == (1, "", 1)
+    assert err.startswith("tensorscope: ")
 
 
 def test_that_a_missing_script_is_told_as_plain_python_tells_it(tmp_path: Path) -> None:

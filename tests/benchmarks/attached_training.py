@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from tensorscope.agent.options import Options
+from tensorscope.agent.outbox import DEFAULT_BOUND_BYTES
 from tensorscope.agent.runtime import Agent
 from tensorscope.agent.watch import start
 
@@ -77,11 +78,15 @@ def make_step(batch: int = 8) -> Callable[[], None]:
 
 
 @contextlib.contextmanager
-def attached(level: str) -> Iterator[tuple[Agent, subprocess.Popen[str]]]:
+def attached(
+    level: str, outbox_bytes: int = DEFAULT_BOUND_BYTES
+) -> Iterator[tuple[Agent, subprocess.Popen[str]]]:
     """An agent at `level`, and a window in another process that reads and throws away."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "agent.sock"
-        agent = start(Options(address=f"unix:{path}", level=level, deep_first=False))
+        agent = start(
+            Options(address=f"unix:{path}", level=level, deep_first=False, outbox_bytes=outbox_bytes)
+        )
         window = subprocess.Popen([sys.executable, "-c", DRAIN, path], stdout=subprocess.PIPE, text=True)
         try:
             assert window.stdout is not None

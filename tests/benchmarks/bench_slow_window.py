@@ -14,6 +14,7 @@ import sys
 from tests.benchmarks.attached_training import attached, make_step, median, timed
 
 STEPS = 25
+OUTBOX_BYTES = 1 << 20  # so that it overflows within a block
 
 
 def _rss_bytes() -> int:
@@ -28,7 +29,7 @@ def main(rounds: int) -> None:
     before = timed(step, STEPS)
     ratios, growths, dropped = [], [], 0
     for _ in range(rounds):
-        with attached("scope") as (agent, window):
+        with attached("scope", OUTBOX_BYTES) as (agent, window):
             timed(step, 4)
             window.send_signal(signal.SIGSTOP)
             rss = _rss_bytes()
