@@ -7,7 +7,7 @@ import sys
 import time
 from pathlib import Path
 
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from tensorscope.app.offscreen import gui_application
 from tensorscope.app.theme import apply_theme
@@ -41,18 +41,21 @@ def export_view(
     """Write one view of `session`; raises `SessionFileError` with the reason."""
     apply_theme(gui_application(), theme)
     view = build_view(view_id)
+    host = QWidget()  # the offscreen platform complains about top-level windows that have size hints
+    host.resize(WIDTH_PX, HEIGHT_PX)
     try:
+        view.setParent(host)
         view.resize(WIDTH_PX, HEIGHT_PX)
         view.set_session(session)
-        view.show()
+        host.show()
         settle(view)
         view.export(path, file_format)
     except OSError as error:
         reason = error.strerror or str(error)
         raise SessionFileError(f"Cannot write the {view_id} view to {path}: {reason}.") from None
     finally:
-        view.close()
-        view.deleteLater()
+        host.close()
+        host.deleteLater()
 
 
 def write_outputs(record: Path, folder: Path) -> list[Path]:
