@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.core.errors import DataError
 from tensorscope.core.schema import RECORD_COLUMNS, STREAM_COLUMNS
 from tensorscope.core.wire import Frame
+from tensorscope.models.frame_checks import check_columns
 from tensorscope.models.table import Table, column_array
 
 MAX_STRINGS = 1 << 22
@@ -60,6 +62,8 @@ class SessionStore:
             If a known kind has impossible content; the store is unchanged by that frame.
         """
         if frame.kind in self.tables:
+            if frame.kind == "step":
+                self._check_step_order(frame)
             self.tables[frame.kind].append(frame.columns)
         elif frame.kind == "strings":
             self._ingest_strings(frame.meta)
@@ -88,6 +92,14 @@ class SessionStore:
         before = [record for record in found if record.step <= step]
         return before[-1] if before else (found[0] if found else None)
 
+    def _check_step_order(self, frame: Frame) -> None:
+        known, column = self.tables["step"]["step"], frame.columns.get("step")
+        if column is None or column.dtype != "i4":
+            return  # the table says so
+        steps = column_array(column).astype(np.int64).ravel()
+        if (np.diff(steps) <= 0).any() or (len(known) and len(steps) and steps[0] <= known[-1]):
+            raise DataError("its step numbers do not grow")
+
     def _ingest_strings(self, meta: Mapping[str, Any]) -> None:
         first, values = meta.get("first"), meta.get("values")
         if not isinstance(first, int) or not isinstance(values, list) or not 0 < first <= MAX_STRINGS:
@@ -106,6 +118,8 @@ class SessionStore:
             if wanted is not None and wanted != column.dtype:
                 raise DataError(f"column {name!r} of {frame.kind!r} is {column.dtype}, not {wanted}")
             columns[name] = column_array(column)
+        if frame.kind in RECORD_COLUMNS:
+            check_columns(frame.kind, columns)
         missing = RECORD_COLUMNS.get(frame.kind, {}).keys() - columns.keys()
         if missing and not (frame.kind == "values" and not frame.meta.get("ok")):
             raise DataError(f"a {frame.kind!r} frame lacks {sorted(missing)}")

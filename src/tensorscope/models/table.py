@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tensorscope.core.errors import DataError
 from tensorscope.core.wire import Column
+from tensorscope.models.frame_checks import check_columns
 
 
 def column_array(column: Column) -> NDArray[np.generic]:
@@ -48,9 +49,10 @@ class Table:
         Raises
         ------
         DataError
-            If a column is missing, has another dtype, or has another length.
+            If a column is missing, has another dtype or length, or holds what cannot be.
         """
         rows = self._validated(columns)
+        check_columns("", rows)
         if not rows:
             return
         count = len(next(iter(rows.values())))

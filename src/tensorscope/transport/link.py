@@ -57,7 +57,7 @@ class Link:
         except IndexError:
             return None
         with self._lock:
-            was_full = self._waiting_bytes >= MAX_WAITING_BYTES
+            was_full = self.is_full
             self._waiting_bytes -= size_bytes
         if was_full:
             self._stir()
@@ -74,6 +74,11 @@ class Link:
         self._stir()
         if self._thread is not threading.current_thread():
             self._thread.join(timeout=5)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is read until somebody polls."""
+        return self._waiting_bytes >= MAX_WAITING_BYTES
 
     def wait_open(self, timeout_seconds: float = _HELLO_SECONDS) -> None:
         """Wait until the target has said hello.
@@ -161,7 +166,7 @@ class Link:
         while not self._closing:
             if self.state == "connecting" and time.monotonic() > deadline:
                 raise LinkError(f"{self._name} did not say hello within {_HELLO_SECONDS:.0f} s.")
-            reading = self._waiting_bytes < MAX_WAITING_BYTES
+            reading = not self.is_full
             rest = rest or (self._outgoing.popleft() if self._outgoing else b"")
             sources = [self._wake[0], *([connection] if reading else [])]
             readable, writable, _ = select.select(sources, [connection] if rest else [], [], 0.2)
