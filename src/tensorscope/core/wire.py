@@ -135,7 +135,7 @@ def column_bytes(dtype: str, shape: tuple[int, ...]) -> int:
         raise ProtocolError(f"column has {len(shape)} axes, at most {MAX_DIMS} are allowed")
     total = bound = ITEM_BYTES[dtype]
     for size in shape:
-        if type(size) is not int or not 0 <= size <= MAX_PAYLOAD_BYTES:
+        if type(size) is not int or size < 0:
             raise ProtocolError(f"column has a bad size {str(size)[:40]}")
         total *= size
         bound *= max(size, 1)  # an empty array of huge axes is not one that numpy makes

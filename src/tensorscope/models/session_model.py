@@ -10,6 +10,7 @@ from psygnal import Signal
 
 from tensorscope.core.errors import DataError
 from tensorscope.core.wire import Frame
+from tensorscope.models.meta_checks import check_meta
 from tensorscope.models.saved_frames import saved_frames
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_store import SessionStore
@@ -158,6 +159,7 @@ class SessionModel:
     def ingest(self, frame: Frame) -> None:
         """Take in one frame; bad data is noted in `problems`, never raised."""
         try:
+            check_meta(frame.kind, frame.meta)
             self.store.ingest(frame)
         except DataError as error:
             self.problems.append(f"A {frame.kind!r} frame of step {frame.step} was left out: {error}.")
