@@ -70,6 +70,7 @@ class ToggleRow(QFrame):
         self._title.setText(toggle.title)
         self._title.setToolTip(toggle.explain)
         self._note.setToolTip(toggle.explain)
+        self._note.setAccessibleDescription(toggle.explain)
         self._note.setText(self._note_text(toggle, live))
         self._switch.setText(self.tr("Switch off") if toggle.on else self.tr("Switch on"))
         self._switch.setAccessibleName(f"{self._switch.text()}: {toggle.title}")
@@ -93,7 +94,7 @@ class ToggleRow(QFrame):
             state = (
                 self.tr("On since step {step}") if toggle.on else self.tr("Off since step {step}")
             ).format(step=toggle.step)
-        return f"{state} · {toggle.reason or toggle.explain}" if toggle.reason or toggle.explain else state
+        return f"{state} · {toggle.reason}" if toggle.reason else state
 
     def _on_switch(self) -> None:
         self.switch_asked.emit(self._toggle.name, not self._toggle.on, self._params())
