@@ -12,7 +12,9 @@ import pytest
 from tensorscope.core.wire import Frame
 from tests.support.sample_frames import column
 
-GRAPHS = Path(os.environ.get("TENSORSCOPE_TEST_GRAPHS", "/nowhere"))
+_NEAR = [folder / "shared/data/graphs" for folder in Path(__file__).parents]
+GRAPHS = Path(os.environ.get("TENSORSCOPE_TEST_GRAPHS") or next((p for p in _NEAR if p.is_dir()), "graphs"))
+"""Stored graphs of real models: from the environment, else from a folder near the checkout."""
 
 
 def graph_frames(nodes, edges, saved=()):
@@ -48,7 +50,7 @@ def stored_graph(name):
     """Return the frames of a stored graph; the test is skipped where there is none."""
     path = GRAPHS / f"{name}.json.gz"
     if not path.exists():
-        pytest.skip(f"TENSORSCOPE_TEST_GRAPHS names no folder with {name}.json.gz")
+        pytest.skip(f"no {name}.json.gz: set TENSORSCOPE_TEST_GRAPHS to the folder of stored graphs")
     with gzip.open(path) as file:
         graph = json.load(file)
     nodes = []

@@ -343,7 +343,7 @@ def _sizes(
     """Return the room of every item, and how much of it at the right belongs to its parameters."""
     chip_width, chip_rows = np.zeros(shown.count), np.zeros(shown.count)
     for item, _, name in chips:
-        chip_width[item] = max(chip_width[item], min(text.width(name), 150.0) + 16)
+        chip_width[item] = max(chip_width[item], min(text.width(name), 150.0) + 22)
         chip_rows[item] += 1
     sizes = []
     for item in range(shown.count):

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import TextIO
 
 from PySide6.QtCore import QRectF, QSize
-from PySide6.QtGui import QFont, QImage, QPainter
+from PySide6.QtGui import QFont, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 
 from tensorscope.compute.graph_condense import CLUSTER
 from tensorscope.models.graph_model import GraphPicture
+from tensorscope.views.csv_file import write_csv
 from tensorscope.views.graph.graph_painter import GraphPainter, Marks
 from tensorscope.views.items.chart_theme import ChartTheme
+from tensorscope.views.whole_file import whole_file
 
 MARGIN_PX, MAX_SIDE_PX = 16, 16_000
 CSV_HEADER = (
@@ -30,22 +31,21 @@ CSV_HEADER = (
 )
 
 
-def write_csv(picture: GraphPicture | None, path: Path) -> None:
+def write_items(picture: GraphPicture | None, path: Path) -> None:
     """Write one row for each item that is shown."""
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(CSV_HEADER)
-        for item in range(picture.count if picture else 0):
-            assert picture is not None
-            start, stop = picture.span(item)
-            kind = ("op", "module", "expanded module")[picture.shown.kind[item]]
-            node = picture.node(item)
-            shape = picture.data.text("node_shape", node) if node >= 0 else picture.out_shape[item]
-            writer.writerow(
-                [item, kind, picture.titles[item], picture.module(item), stop - start,
-                 len(picture.data.params(start, stop)), shape, int(picture.saved_bytes[item]),
-                 int(picture.backward_ns[item]) if picture.data.timed else "", picture.shown.parent[item]]
-            )  # fmt: skip
+    write_csv(path, CSV_HEADER, (_row(picture, item) for item in range(picture.count)) if picture else ())
+
+
+def _row(picture: GraphPicture, item: int) -> list[object]:
+    start, stop = picture.span(item)
+    node = picture.node(item)
+    return [
+        item, ("op", "module", "expanded module")[picture.shown.kind[item]], picture.titles[item],
+        picture.module(item), stop - start, len(picture.data.params(start, stop)),
+        picture.data.text("node_shape", node) if node >= 0 else picture.out_shape[item],
+        int(picture.saved_bytes[item]), int(picture.backward_ns[item]) if picture.data.timed else "",
+        picture.shown.parent[item],
+    ]  # fmt: skip
 
 
 def write_dot(picture: GraphPicture, file: TextIO) -> None:
@@ -86,25 +86,27 @@ def write_graph_picture(
     size = QSize(int(right - left) + 2 * MARGIN_PX, int(bottom - top) + 2 * MARGIN_PX)
     scale = min(1.0, MAX_SIDE_PX / max(size.width(), size.height()))
     size = QSize(max(1, round(size.width() * scale)), max(1, round(size.height() * scale)))
-    device: QImage | QSvgGenerator
-    if file_format == "svg":
-        device = QSvgGenerator()
-        device.setFileName(str(path))
-        device.setSize(size)
-        device.setViewBox(QRectF(0, 0, size.width(), size.height()))
-    elif file_format == "png":
-        device = QImage(size, QImage.Format.Format_RGB32)
-    else:
+    if file_format not in ("png", "svg"):
         raise OSError(f"cannot write {file_format}: a graph can be png, svg, csv or dot")
-    painter = QPainter()
-    if not painter.begin(device):
-        raise OSError(f"cannot write {path}")
-    painter.fillRect(QRectF(0, 0, size.width(), size.height()), theme.background)
-    painter.setFont(font)
-    painter.scale(scale, scale)
-    painter.translate(MARGIN_PX - left, MARGIN_PX - top)
-    view = QRectF(left, top, right - left, bottom - top)
-    GraphPainter().draw(painter, picture, theme, view, scale, marks)
-    painter.end()
-    if isinstance(device, QImage) and not device.save(str(path)):
-        raise OSError(f"cannot write {path}")
+    with whole_file(path) as part:
+        device = _svg(part, size) if file_format == "svg" else QImage(size, QImage.Format.Format_RGB32)
+        painter = QPainter()
+        if not painter.begin(device):
+            raise OSError(f"cannot write {path}")
+        painter.fillRect(QRectF(0, 0, size.width(), size.height()), theme.background)
+        painter.setFont(font)
+        painter.scale(scale, scale)
+        painter.translate(MARGIN_PX - left, MARGIN_PX - top)
+        view = QRectF(left, top, right - left, bottom - top)
+        GraphPainter().draw(painter, picture, theme, view, scale, marks)
+        painter.end()
+        if isinstance(device, QImage) and not QPixmap.fromImage(device).save(str(part), "PNG"):
+            raise OSError(f"cannot write {path}")
+
+
+def _svg(path: Path, size: QSize) -> QSvgGenerator:
+    generator = QSvgGenerator()
+    generator.setFileName(str(path))
+    generator.setSize(size)
+    generator.setViewBox(QRectF(0, 0, size.width(), size.height()))
+    return generator

@@ -40,10 +40,11 @@ from tensorscope.models.session_model import SessionModel
 from tensorscope.views.capture_message import CaptureMessage
 from tensorscope.views.graph.graph_canvas import GraphCanvas
 from tensorscope.views.graph.graph_details import GraphDetails
-from tensorscope.views.graph.graph_files import write_csv, write_dot, write_graph_picture
+from tensorscope.views.graph.graph_files import write_dot, write_graph_picture, write_items
 from tensorscope.views.graph.graph_worker import GraphWorker
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.session_view import SessionView
+from tensorscope.views.whole_file import whole_file
 
 
 class GraphView(SessionView):
@@ -390,11 +391,11 @@ class GraphView(SessionView):
         """Write what is expanded: all of it as a picture, its items as CSV, or DOT text."""
         picture = self.canvas.picture
         if file_format == "csv":
-            write_csv(picture, path)
+            write_items(picture, path)
         elif picture is None:
             raise OSError(self.tr("no graph is shown"))
         elif file_format == "dot":
-            with path.open("w", encoding="utf-8") as file:
+            with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
                 write_dot(picture, file)
         else:
             write_graph_picture(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -29,6 +28,7 @@ from tensorscope.models.session_model import SessionModel
 from tensorscope.models.tensor_model import TensorModel, TensorsSnapshot, resolve_tensor
 from tensorscope.models.values_request import Part, ValuesRequest
 from tensorscope.views.capture_message import CaptureMessage
+from tensorscope.views.csv_file import write_csv
 from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 from tensorscope.views.tensor.tensor_item_model import COLUMNS, NAME, TensorItemModel
@@ -273,10 +273,7 @@ class TensorView(SessionView):
         if file_format != "csv":
             write_picture(self, path, file_format)
             return
-        with path.open("w", newline="", encoding="utf-8") as file:
-            writer = csv.writer(file)
-            writer.writerow(CSV_HEADER)
-            writer.writerows(self._csv_row(int(row)) for row in self._items.shown())
+        write_csv(path, CSV_HEADER, (self._csv_row(int(row)) for row in self._items.shown()))
 
     def _csv_row(self, row: int) -> list[object]:
         rows = self._snapshot.rows
