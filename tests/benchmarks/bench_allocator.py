@@ -163,6 +163,27 @@ def build_seconds() -> float:
     return took
 
 
+def event_seconds() -> tuple[float, float]:
+    """Return what an event costs where it happens, and where it is played at the step's end (CPU time)."""
+
+    def make_and_drop(count: int = 20_000) -> float:
+        start = time.process_time()
+        for _ in range(count):
+            torch.empty(100)
+        return (time.process_time() - start) / (2 * count)
+
+    harness, plains, recorded, played = Harness(nn.Identity()), [], [], []
+    for _ in range(9):
+        plains.append(make_and_drop())
+        harness.start()
+        recorded.append(make_and_drop())
+        start = time.process_time()
+        harness.capture.recorder.finish_step(None)
+        played.append((time.process_time() - start) / 40_000)
+        harness.capture.stop()
+    return min(recorded) - min(plains), min(played)
+
+
 def drain_seconds(loop: Loop) -> tuple[float, int]:
     """Return the median CPU time of `end_step` and the events it had."""
     with Harness(loop.model, loop.optimizer) as harness:
@@ -197,6 +218,7 @@ def main(seconds: float) -> None:
         ways["mem_tracker"] = mem_tracker
     found, plain_seconds = ratios(loop, ways, seconds)
     drain, events = drain_seconds(loop)
+    recording, playing = event_seconds()
     say("allocator.plain_step", plain_seconds * 1e3, "ms")
     peer = {"peer": "torch.profiler(profile_memory=True)", "peer_value": round(found["profiler"], 4)}
     say("allocator.native_step_ratio", found["native"], "x plain", **peer)
@@ -211,6 +233,8 @@ def main(seconds: float) -> None:
             round(found["mem_tracker"], 4),
         )
     say("allocator.events_per_step", events, "events")
+    say("allocator.record_event", recording * 1e9, "ns")
+    say("allocator.play_event", playing * 1e9, "ns")
     say("allocator.end_step", drain * 1e3, "ms", "plain step", round(plain_seconds * 1e3, 4))
     say("allocator.build", build, "s")
 

@@ -20,7 +20,7 @@ _MAX_EVENTS = 1 << 17
 _MEMORY, _FORWARD_BEGIN, _FORWARD_END, _INPUT, _BACKWARD = range(5)
 _BLIND = (
     "It sees the tensors that operators return, not what they allocate and free inside (workspaces), "
-    "and makes each operator a little slower."
+    "and it slows training down, small operators most."
 )
 _COMPILED = (
     "Memory is not recorded: this program uses torch.compile, and without its native recorder TensorScope "
