@@ -74,7 +74,7 @@ def microseconds(read: Callable[[], Any], nodes: int) -> float:
 
 
 def main() -> None:
-    for name, (model, loss) in {"gpt12": gpt(12), "gpt96": gpt(96), "lstm5000": recurrent(5000)}.items():
+    for name, (model, loss) in {"gpt12": gpt(12), "gpt96": gpt(96), "lstm1000": recurrent(1000)}.items():
         context = Harness(model).context
         nodes = naive(loss)
         ours = microseconds(lambda loss=loss, context=context: GraphWalk(context, None).add([loss]), nodes)

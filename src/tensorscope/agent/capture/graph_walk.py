@@ -16,7 +16,9 @@ from tensorscope.agent.capture.tensor_facts import NO_NUMBER, PLAIN, FactFinder,
 from tensorscope.agent.context import Context, column
 from tensorscope.core.wire import Column
 
-MAX_NODES = 400_000
+MAX_NODES = 20_000
+"""A node that Python has seen keeps its Python object, and such nodes are freed recursively, where torch
+frees unseen ones in a loop: on a stack of 8 MiB a chain of 50,000 seen nodes crashes the program."""
 _RAW = "_raw_saved_"
 
 
