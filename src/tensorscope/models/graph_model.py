@@ -353,7 +353,7 @@ def _sizes(
             continue
         second = text.width(lines[item]) + (text.width(bytes_text[item]) + 14 if bytes_text[item] else 0)
         mark = 16 if shown.kind[item] == BOX else 0
-        need = max(1.1 * text.width(titles[item]) + mark, second) + 20
+        need = max(1.22 * text.width(titles[item]) + mark, second) + 20
         half = min(max(need, MIN_BOX_PX), MAX_BOX_PX) / 2
         rows = max(2.0 * text.line + 9, chip_rows[item] * (text.line + 4))
         sizes.append(Size(half, half + chip_width[item], rows))

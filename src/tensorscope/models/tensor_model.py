@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorscope.compute.strides import Longs, Strided, layouts
+from tensorscope.compute.strides import CONTIGUOUS, Longs, Strided, layouts
 from tensorscope.core.errors import DataError
 from tensorscope.core.schema import ROLES
 from tensorscope.models.session_store import Record, SessionStore
@@ -114,6 +114,11 @@ class TensorRows:
         """Return the rows that share the storage of `row`, itself too; none where it has no storage."""
         mine = self.storage_id == self.storage_id[row]
         return np.flatnonzero(mine) if self.storage[row] else np.empty(0, np.intp)
+
+    def telling_row(self) -> int:
+        """Return a row worth seeing first: one of several views of a storage, in an order of its own."""
+        rows = np.flatnonzero((self.share_count > 1) & (self.layout > CONTIGUOUS))
+        return int(rows[0]) if len(rows) else 0
 
     def row_of_storage(self, address: int) -> int:
         """Return the first row whose storage is at `address`, -1 if none."""

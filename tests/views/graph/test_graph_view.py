@@ -220,7 +220,7 @@ def test_that_only_the_newest_layout_is_shown(view, qtbot):
     for keys in (frozenset(), view.picture().expanded, frozenset()):
         view._ask(keys)
     qtbot.waitUntil(view.is_idle)
-    view._worker._pool.waitForDone()
+    view._worker._thread.join()
     QApplication.processEvents()
     assert view.picture().expanded == frozenset()
 

@@ -119,6 +119,11 @@ def test_that_a_hundred_thousand_rows_ask_for_no_more_cells_than_are_seen(qtbot,
     assert 0 < len(asked) < 2_000
 
 
+def test_that_at_first_a_view_of_a_shared_storage_is_shown_without_selecting_it(view):
+    assert view.panel._tensor.name == "blocks.0.attn.q"
+    assert view._session.selection == Selection()
+
+
 def test_that_selecting_a_row_selects_tensor_storage_node_and_module_everywhere(view):
     index = view._items.index(view._items.view_row(5), NAME)
     view._table.setCurrentIndex(index)

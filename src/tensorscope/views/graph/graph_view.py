@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QMenu,
-    QSizePolicy,
     QSplitter,
     QToolButton,
     QVBoxLayout,
@@ -25,7 +24,6 @@ from PySide6.QtWidgets import (
 )
 
 from tensorscope.compute.graph_condense import CLUSTER
-from tensorscope.core.units import format_bytes
 from tensorscope.models.graph_model import (
     GraphModel,
     GraphPicture,
@@ -41,6 +39,7 @@ from tensorscope.views.capture_message import CaptureMessage
 from tensorscope.views.graph.graph_canvas import GraphCanvas
 from tensorscope.views.graph.graph_details import GraphDetails
 from tensorscope.views.graph.graph_files import write_dot, write_graph_picture, write_items
+from tensorscope.views.graph.graph_status import GraphStatus
 from tensorscope.views.graph.graph_worker import GraphWorker
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.session_view import SessionView
@@ -90,9 +89,7 @@ class GraphView(SessionView):
         self._collapse.clicked.connect(self._on_collapse_all)
         self.canvas, self.details = GraphCanvas(self), GraphDetails(self)
         self._fit.clicked.connect(self.canvas.fit)
-        self._status = QLabel(self)
-        self._status.setObjectName("graphStatus")
-        self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._status = GraphStatus(self)
         self._message = CaptureMessage(self)
         bar = QHBoxLayout()
         bar.setContentsMargins(8, 6, 8, 4)
@@ -109,7 +106,6 @@ class GraphView(SessionView):
         body.setSpacing(0)
         body.addLayout(bar)
         body.addWidget(self._splitter, 1)
-        self._status.setContentsMargins(8, 2, 8, 4)
         body.addWidget(self._status)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -118,7 +114,7 @@ class GraphView(SessionView):
         canvas = self.canvas
         canvas.item_clicked.connect(self._on_item_clicked)
         canvas.chip_clicked.connect(self._on_chip_clicked)
-        canvas.toggled.connect(self._on_toggled)
+        canvas.toggled.connect(self.expand_item)
         canvas.menu_asked.connect(self._on_menu)
         for sequence, slot in (("/", self._on_find), ("G", self._on_reveal)):
             shortcut = QShortcut(QKeySequence(sequence), canvas)
@@ -214,9 +210,6 @@ class GraphView(SessionView):
 
     def expand_item(self, item: int) -> None:
         """Expand a collapsed module, or collapse an expanded one."""
-        self._on_toggled(item)
-
-    def _on_toggled(self, item: int) -> None:
         picture = self.canvas.picture
         if picture is None or picture.shown.group[item] < 0:
             return
@@ -279,7 +272,7 @@ class GraphView(SessionView):
 
     def _on_toggle_selected(self) -> None:
         if self.canvas.marks.selected >= 0:
-            self._on_toggled(self.canvas.marks.selected)
+            self.expand_item(self.canvas.marks.selected)
 
     def _on_more_inside(self) -> None:
         item = self.canvas.marks.selected
@@ -363,29 +356,7 @@ class GraphView(SessionView):
     # -- texts and export -------------------------------------------------------------------------
 
     def _show_status(self) -> None:
-        data = self._snapshot.data
-        if data is None:
-            self._status.setText("")
-            return
-        parts = [
-            self.tr("{nodes} nodes, {edges} edges").format(
-                nodes=f"{data.count:,}", edges=f"{len(data.edge_from):,}"
-            ),
-            self.tr("{size} saved for backward").format(size=format_bytes(int(data.saved_bytes.sum()))),
-            self.tr("captured at step {step}").format(step=self._snapshot.step),
-        ]
-        if self._snapshot.stale_steps:
-            parts.append(self.tr("{count} steps ago").format(count=self._snapshot.stale_steps))
-        if self._snapshot.facts.get("truncated"):
-            parts.append(self.tr("cut short: the graph is larger than what is captured"))
-        if self._snapshot.facts.get("compiled"):
-            parts.append(self.tr("compiled parts are one node each"))
-        if self._worker.waiting:
-            parts.append(self.tr("laying out …"))
-        if self._problem:
-            parts.append(self._problem)
-        self._status.setText(" · ".join(parts))
-        self._status.setToolTip(self._status.text())
+        self._status.show_facts(self._snapshot, self._worker.waiting, self._problem)
 
     def export(self, path: Path, file_format: str) -> None:
         """Write what is expanded: all of it as a picture, its items as CSV, or DOT text."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, Signal
+from PySide6.QtCore import QObject, Signal
 
 from tensorscope.compute.graph_layout import Cancelled, LayoutCancelledError
 
@@ -14,7 +16,11 @@ logger = logging.getLogger(__name__)
 
 
 class GraphWorker(QObject):
-    """One request at a time counts. Lives in the GUI thread, and so do the slots of `done`."""
+    """Lives in the GUI thread, and so do the slots of `done`: they run there, whoever emits.
+
+    A Python thread, not a pool of Qt: a pool waits for its threads when it is destroyed, with the
+    interpreter locked, and they could never end.
+    """
 
     done = Signal(int, object)  # generation, result or an exception
 
@@ -22,14 +28,15 @@ class GraphWorker(QObject):
         super().__init__(parent)
         self.generation = 0
         self.waiting = False
-        self._pool = QThreadPool(self)
-        self._pool.setMaxThreadCount(1)
+        self._thread: threading.Thread | None = None
 
     def ask(self, work: Callable[[Cancelled], Any]) -> int:
         """Start `work`, give up what was asked before, and return the number of this request."""
         self.cancel()
         self.waiting = True
-        self._pool.start(_Task(self, self.generation, work))
+        arguments = (self.generation, work)
+        self._thread = threading.Thread(target=self._run, args=arguments, name="graph-layout", daemon=True)
+        self._thread.start()
         return self.generation
 
     def cancel(self) -> None:
@@ -45,28 +52,22 @@ class GraphWorker(QObject):
         return True
 
     def wait(self) -> None:
-        """Give up and wait until no thread is at work, before the view goes away."""
+        """Give up and wait until the newest thread has ended."""
         self.cancel()
-        self._pool.clear()
-        self._pool.waitForDone()
+        if self._thread is not None:
+            self._thread.join()
 
+    def _run(self, generation: int, work: Callable[[Cancelled], Any]) -> None:
+        def cancelled() -> bool:
+            return self.generation != generation
 
-class _Task(QRunnable):
-    def __init__(self, worker: GraphWorker, generation: int, work: Callable[[Cancelled], Any]) -> None:
-        super().__init__()
-        self._worker, self._generation, self._work = worker, generation, work
-
-    def _cancelled(self) -> bool:
-        return self._worker.generation != self._generation
-
-    def run(self) -> None:
-        """Work, and answer unless given up."""
         try:
-            result = self._work(self._cancelled)
+            result = work(cancelled)
         except LayoutCancelledError:
             return
         except Exception as error:
             logger.exception("The graph could not be laid out")
             result = error
-        if not self._cancelled():
-            self._worker.done.emit(self._generation, result)
+        if not cancelled():
+            with suppress(RuntimeError):  # the view was destroyed meanwhile
+                self.done.emit(generation, result)

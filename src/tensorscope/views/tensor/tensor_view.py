@@ -162,6 +162,8 @@ class TensorView(SessionView):
             self._row = -1
             self.panel.show_tensor(None)
             self._find(self._session.selection)
+            if rows is not None and len(rows) and self._row < 0:
+                self._show_row(rows.telling_row())
         self._splitter.setVisible(rows is not None and len(rows) > 0)
         self._message.show_for(empty=rows is None or not len(rows), problem=self._snapshot.problem)
         self.panel.set_live(self._session.state == "open")
