@@ -17,9 +17,6 @@ from tensorscope.agent.capture.tensor_facts import storage_of
 from tensorscope.agent.context import Context
 from tensorscope.core.wire import Frame
 
-MAX_TIMED_NODES = 50_000
-"""Beyond this the two hooks a node cost seconds and a hundred megabytes."""
-
 
 class AutogradCapture(Capture):
     """Emits one ``graph`` record per step. Lives for the deep step only."""
@@ -72,7 +69,7 @@ class AutogradCapture(Capture):
         with torch._C.DisableTorchFunction():
             self._name_roots(roots)
             nodes = deep.walk.add(roots)
-        if deep.trace is None or deep.walk.compiled or len(deep.walk) > MAX_TIMED_NODES:
+        if deep.trace is None or deep.walk.compiled:
             self._timed = False
         else:
             self._timer = NodeTimer(deep.walk.backward_ns)
