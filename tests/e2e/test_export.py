@@ -9,6 +9,7 @@ from PySide6.QtGui import QImage
 
 from tensorscope.cli import main
 from tensorscope.cli.export_command import VIEWS
+from tensorscope.models.session_loading import load_session
 from tests.support.command import tensorscope
 from tests.support.sample_file import sample_session_file
 
@@ -52,6 +53,22 @@ def test_that_the_dark_theme_is_dark(session_file, tmp_path, qapp):
         assert export(session_file, "findings", "png", path, "--theme", theme) == 0
         levels[theme] = QImage(str(path)).scaled(1, 1).pixelColor(0, 0).lightness()
     assert levels["dark"] < 100 < levels["light"]
+
+
+def test_that_the_graph_is_written_for_graphviz_and_no_other_view_is(session_file, tmp_path, capsys, qapp):
+    assert export(session_file, "graph", "dot", tmp_path / "graph.dot") == 0
+    assert (tmp_path / "graph.dot").read_text().startswith("digraph")
+    assert export(session_file, "steps", "dot", tmp_path / "steps.dot") == 1
+    assert "choose one of png, svg, csv" in capsys.readouterr().err
+
+
+def test_that_a_selected_tensor_is_drawn(session_file, tmp_path, qapp):
+    plain, selected = tmp_path / "plain.png", tmp_path / "selected.png"
+    assert export(session_file, "tensor", "png", plain) == 0
+    record = load_session(session_file)
+    name = record.store.string(int(record.store.records("tensors")[0].columns["name"][0]))
+    assert export(session_file, "tensor", "png", selected, "--select", name) == 0
+    assert QImage(str(plain)) != QImage(str(selected))
 
 
 def test_that_a_place_that_cannot_be_written_is_named(session_file, tmp_path, capsys, qapp):

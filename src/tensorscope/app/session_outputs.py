@@ -7,16 +7,20 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 from PySide6.QtWidgets import QApplication, QWidget
 
 from tensorscope.app.offscreen import gui_application
 from tensorscope.app.theme import apply_theme
 from tensorscope.app.view_registry import VIEW_CLASSES, build_view
-from tensorscope.core.errors import SessionFileError
+from tensorscope.compute.strides import TRANSPOSED
+from tensorscope.core.errors import DataError, SessionFileError
 from tensorscope.models.report import build_report
 from tensorscope.models.report_html import report_html
+from tensorscope.models.selection import Selection
 from tensorscope.models.session_loading import load_session
 from tensorscope.models.session_model import SessionModel
+from tensorscope.models.tensor_model import TensorRows
 from tensorscope.views.session_view import SessionView
 
 WIDTH_PX, HEIGHT_PX = 1400, 900
@@ -41,6 +45,11 @@ def export_view(
     """Write one view of `session`; raises `SessionFileError` with the reason."""
     apply_theme(gui_application(), theme)
     view = build_view(view_id)
+    if file_format not in view.formats:
+        known = ", ".join(view.formats)
+        raise SessionFileError(
+            f"The {view_id} view cannot be written as {file_format}: choose one of {known}."
+        )
     host = QWidget()  # the offscreen platform complains about top-level windows that have size hints
     host.resize(WIDTH_PX, HEIGHT_PX)
     try:
@@ -63,6 +72,7 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
     session = load_session(record)
     for problem in session.problems:
         sys.stderr.write(f"tensorscope: {problem}\n")
+    _select_example(session)
     pictures = {view_id: folder / f"{view_id}.png" for view_id in VIEW_CLASSES}
     for view_id, path in pictures.items():
         export_view(session, view_id, "png", path)
@@ -76,3 +86,17 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
     return [record, *texts, *pictures.values()]
+
+
+def _select_example(session: SessionModel) -> None:
+    """Select a tensor whose layout is worth a picture: the first that is not packed, else the first."""
+    record = session.store.record_at("tensors", session.current_step)
+    if record is None:
+        return
+    try:
+        rows = TensorRows(record, session.store.string)
+    except DataError:
+        return  # the tensor view says so itself
+    unpacked = np.flatnonzero(rows.layout >= TRANSPOSED)
+    if len(rows):
+        session.select(Selection(tensor=rows.text("name", int(unpacked[0]) if len(unpacked) else 0)))

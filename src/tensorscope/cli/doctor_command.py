@@ -23,7 +23,7 @@ EXAMPLES = """examples:
 """
 _QT = "from PySide6.QtWidgets import QApplication; a = QApplication([]); print(a.platformName())"
 _TORCH_ADVICE = "pip install 'tensorscope-desktop[torch]', or name another interpreter with --python"
-_QT_ADVICE = "install Qt's system libraries: bash scripts/system_packages.sh prints which"
+_QT_ADVICE = "apt-get install libegl1 libxkbcommon-x11-0 libxcb-cursor0 libxcb-icccm4 libxcb-keysyms1"
 
 
 @dataclass(frozen=True)

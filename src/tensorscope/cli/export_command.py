@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 VIEWS = ("steps", "memory", "graph", "tensor", "lab", "findings")
+FORMATS = ("png", "svg", "csv", "dot")
 EXAMPLES = """examples:
   tensorscope export run.tscope --view memory --format svg --out memory.svg
   tensorscope export run.tscope --view tensor --format csv --out tensors.csv
+  tensorscope export run.tscope --view tensor --format png --out q.png --select blocks.0.attn.qkv.weight
 """
 
 
@@ -17,15 +19,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("file", type=Path, metavar="FILE", help="session file")
     parser.add_argument("--view", choices=VIEWS, required=True)
-    parser.add_argument("--format", choices=("png", "svg", "csv"), required=True)
+    parser.add_argument("--format", choices=FORMATS, required=True, help="dot: the graph only")
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file to write")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
+    parser.add_argument("--select", metavar="TENSOR", help="name of the tensor to select")
     parser.add_argument("--step", type=int, help="the step to show (default: the last)")
 
 
 def run(settings: argparse.Namespace) -> int:
     """Write the view with the same code as the window's menu."""
     from tensorscope.app.session_outputs import export_view
+    from tensorscope.models.selection import Selection
     from tensorscope.models.session_loading import load_session
 
     session = load_session(settings.file)
@@ -33,5 +37,7 @@ def run(settings: argparse.Namespace) -> int:
         print(f"tensorscope: {problem}", file=sys.stderr)
     if settings.step is not None:
         session.go_to_step(settings.step)
+    if settings.select is not None:
+        session.select(Selection(tensor=settings.select))
     export_view(session, settings.view, settings.format, settings.out, settings.theme)
     return 0
