@@ -1,8 +1,6 @@
-"""Small dialogs: attach, keyboard shortcuts, about."""
+"""Small dialogs: attach, keyboard shortcuts."""
 
 from __future__ import annotations
-
-import html
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
@@ -13,7 +11,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QLabel,
     QLineEdit,
-    QMessageBox,
     QTableWidget,
     QTableWidgetItem,
     QVBoxLayout,
@@ -21,7 +18,6 @@ from PySide6.QtWidgets import (
 )
 
 from tensorscope.app.actions import ActionRegistry
-from tensorscope.core.version import VERSION
 
 
 class AttachDialog(QDialog):
@@ -88,13 +84,3 @@ class ShortcutsDialog(QDialog):
             ("[ / ]", self.tr("Previous and next memory peak")),
             ("/", self.tr("Search in the graph")),
         ]
-
-
-def show_about(parent: QWidget) -> None:
-    """Say who we are and on whose shoulders we stand."""
-    text = parent.tr(
-        "TensorScope {version} is free software under the MIT licence. It uses Qt for Python (PySide6) "
-        "under the LGPL version 3, as a separate library that you may replace, pyqtgraph (MIT), numpy (BSD), "
-        "psygnal (BSD) and platformdirs (MIT)."
-    ).format(version=VERSION)
-    QMessageBox.about(parent, "TensorScope", f"<p>{html.escape(text)}</p>")

@@ -14,8 +14,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QProgressBar,
     QToolBar,
-    QVBoxLayout,
-    QWidget,
 )
 
 from tensorscope.app.actions import MENUS, SPECS, ActionRegistry
@@ -101,14 +99,14 @@ class MainWindow(QMainWindow):
         bar.addWidget(self.step_bar)
         self.tool_bar = bar
         self.addToolBar(bar)
+        # The notices lie in a tool bar of their own, above all docks; it is only there when they are.
         notice_bar = QToolBar(self)
         notice_bar.setObjectName("noticeToolBar")
         notice_bar.setMovable(False)
-        holder = QWidget(notice_bar)
-        layout = QVBoxLayout(holder)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(self.notices)
-        notice_bar.addWidget(holder)
+        notice_bar.addWidget(self.notices)
+        notice_bar.hide()
+        self.notices.shown_changed.connect(notice_bar.setVisible)
+        self.notice_bar = notice_bar
         self.addToolBarBreak()
         self.addToolBar(notice_bar)
 

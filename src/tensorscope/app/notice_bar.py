@@ -5,8 +5,8 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QToolButton, QWidget
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 INFO_MS = 6000
 _MARKS = {"info": "ℹ", "warning": "⚠", "error": "✖"}
@@ -24,6 +24,8 @@ class Notice:
 
 class NoticeBar(QFrame):
     """Shows the newest unread notice. Information fades, warnings and errors stay until dismissed."""
+
+    shown_changed = Signal(bool)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -47,8 +49,8 @@ class NoticeBar(QFrame):
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
         self._fade.timeout.connect(self.dismiss)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._retranslate()
-        self.hide()
 
     def show_notice(self, severity: str, text: str) -> None:
         """Show `text`; the same text again only counts."""
@@ -71,8 +73,8 @@ class NoticeBar(QFrame):
 
     def _show_newest(self) -> None:
         self._fade.stop()
+        self.shown_changed.emit(bool(self.notices))
         if not self.notices:
-            self.hide()
             return
         newest = self.notices[-1]
         mark = f'<span style="color:{_COLOURS[newest.severity]}">{_MARKS[newest.severity]}</span>'
@@ -81,7 +83,6 @@ class NoticeBar(QFrame):
         if len(self.notices) > 1:
             more = " " + self.tr("{n} more").format(n=len(self.notices) - 1)
         self._label.setText(f"{mark}&nbsp; {html.escape(newest.text + count)}<i>{html.escape(more)}</i>")
-        self.show()
         if newest.severity == "info":
             self._fade.start(INFO_MS)
 

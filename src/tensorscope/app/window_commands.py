@@ -8,14 +8,15 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QFileDialog
+from PySide6.QtWidgets import QApplication, QFileDialog, QMessageBox
 
 from tensorscope.app.command_palette import CommandPalette
-from tensorscope.app.dialogs import AttachDialog, ShortcutsDialog, show_about
+from tensorscope.app.dialogs import AttachDialog, ShortcutsDialog
 from tensorscope.app.languages import Languages
 from tensorscope.app.main_window import MainWindow
 from tensorscope.app.theme import apply_theme
 from tensorscope.core.resource_paths import resource_path
+from tensorscope.core.version import VERSION
 from tensorscope.launch.target import TargetOptions
 from tensorscope.models.session_model import SessionModel
 
@@ -237,7 +238,12 @@ class WindowCommands(QObject):
 
     def show_about(self) -> None:
         """Say who we are."""
-        show_about(self._window)
+        text = self.tr(
+            "TensorScope {version} is free software under the MIT licence. It uses Qt for Python (PySide6) "
+            "under the LGPL version 3, as a separate library that you may replace, pyqtgraph (MIT), "
+            "numpy (BSD), psygnal (BSD) and platformdirs (MIT)."
+        )
+        QMessageBox.about(self._window, "TensorScope", text.format(version=VERSION))
 
     def _sent_by(self) -> str:
         sender = self.sender()

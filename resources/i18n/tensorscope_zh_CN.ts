@@ -1,0 +1,1742 @@
+<?xml version="1.0" encoding="utf-8"?>
+<!DOCTYPE TS>
+<TS version="2.1" language="zh_CN" sourcelanguage="en">
+<context>
+    <name>ActionRegistry</name>
+    <message>
+        <source>&amp;File</source>
+        <translation>文件(&amp;F)</translation>
+    </message>
+    <message>
+        <source>&amp;Session</source>
+        <translation>会话(&amp;S)</translation>
+    </message>
+    <message>
+        <source>&amp;View</source>
+        <translation>视图(&amp;V)</translation>
+    </message>
+    <message>
+        <source>&amp;Help</source>
+        <translation>帮助(&amp;H)</translation>
+    </message>
+    <message>
+        <source>Open…</source>
+        <translation>打开…</translation>
+    </message>
+    <message>
+        <source>Open a session file</source>
+        <translation>打开会话文件</translation>
+    </message>
+    <message>
+        <source>Run the demo</source>
+        <translation>运行演示</translation>
+    </message>
+    <message>
+        <source>Train a small model here and look at it</source>
+        <translation>在本机训练一个小模型并观察它</translation>
+    </message>
+    <message>
+        <source>Attach…</source>
+        <translation>附加…</translation>
+    </message>
+    <message>
+        <source>Look at a program that is running</source>
+        <translation>观察一个正在运行的程序</translation>
+    </message>
+    <message>
+        <source>Record to file…</source>
+        <translation>录制到文件…</translation>
+    </message>
+    <message>
+        <source>Write this session, from its start, to a file</source>
+        <translation>将本会话从头写入文件</translation>
+    </message>
+    <message>
+        <source>Export view…</source>
+        <translation>导出视图…</translation>
+    </message>
+    <message>
+        <source>Write a view as a picture or a table</source>
+        <translation>将视图写成图片或表格</translation>
+    </message>
+    <message>
+        <source>Export report…</source>
+        <translation>导出报告…</translation>
+    </message>
+    <message>
+        <source>Write a report as one page or as JSON</source>
+        <translation>将报告写成单页网页或 JSON</translation>
+    </message>
+    <message>
+        <source>Close session</source>
+        <translation>关闭会话</translation>
+    </message>
+    <message>
+        <source>Leave the program as it was and close</source>
+        <translation>让程序恢复原样并关闭</translation>
+    </message>
+    <message>
+        <source>Quit</source>
+        <translation>退出</translation>
+    </message>
+    <message>
+        <source>Leave the program as it was and quit</source>
+        <translation>让程序恢复原样并退出</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>暂停</translation>
+    </message>
+    <message>
+        <source>Stop taking in data; the program goes on</source>
+        <translation>停止接收数据；程序继续运行</translation>
+    </message>
+    <message>
+        <source>Follow</source>
+        <translation>跟随</translation>
+    </message>
+    <message>
+        <source>Always show the newest step</source>
+        <translation>始终显示最新一步</translation>
+    </message>
+    <message>
+        <source>Previous step</source>
+        <translation>上一步</translation>
+    </message>
+    <message>
+        <source>Show the step before</source>
+        <translation>显示前一步</translation>
+    </message>
+    <message>
+        <source>Next step</source>
+        <translation>下一步</translation>
+    </message>
+    <message>
+        <source>Show the step after</source>
+        <translation>显示后一步</translation>
+    </message>
+    <message>
+        <source>Deep step</source>
+        <translation>深度捕获步</translation>
+    </message>
+    <message>
+        <source>Capture graph and tensors of the next step</source>
+        <translation>捕获下一步的计算图与张量</translation>
+    </message>
+    <message>
+        <source>Capture pulse</source>
+        <translation>脉搏级捕获</translation>
+    </message>
+    <message>
+        <source>Steps, phases, loss and memory totals only</source>
+        <translation>只有步、阶段、损失和内存总量</translation>
+    </message>
+    <message>
+        <source>Capture scope</source>
+        <translation>范围级捕获</translation>
+    </message>
+    <message>
+        <source>Modules and every allocation as well</source>
+        <translation>另含模块和每一次内存分配</translation>
+    </message>
+    <message>
+        <source>Detach</source>
+        <translation>分离</translation>
+    </message>
+    <message>
+        <source>Leave the program as it was; it goes on</source>
+        <translation>让程序恢复原样；它继续运行</translation>
+    </message>
+    <message>
+        <source>Light</source>
+        <translation>浅色</translation>
+    </message>
+    <message>
+        <source>Light colours</source>
+        <translation>浅色配色</translation>
+    </message>
+    <message>
+        <source>Dark</source>
+        <translation>深色</translation>
+    </message>
+    <message>
+        <source>Dark colours</source>
+        <translation>深色配色</translation>
+    </message>
+    <message>
+        <source>Colours of the system</source>
+        <translation>跟随系统配色</translation>
+    </message>
+    <message>
+        <source>Light or dark as the system has it</source>
+        <translation>浅色或深色随系统而定</translation>
+    </message>
+    <message>
+        <source>Reset layout</source>
+        <translation>重置布局</translation>
+    </message>
+    <message>
+        <source>Put every panel where it was at first</source>
+        <translation>将所有面板放回最初的位置</translation>
+    </message>
+    <message>
+        <source>Full screen</source>
+        <translation>全屏</translation>
+    </message>
+    <message>
+        <source>Use the whole screen</source>
+        <translation>使用整个屏幕</translation>
+    </message>
+    <message>
+        <source>Find a command…</source>
+        <translation>查找命令…</translation>
+    </message>
+    <message>
+        <source>Type the name of any command</source>
+        <translation>输入任意命令的名称</translation>
+    </message>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Show every key</source>
+        <translation>显示所有按键</translation>
+    </message>
+    <message>
+        <source>About TensorScope</source>
+        <translation>关于 TensorScope</translation>
+    </message>
+    <message>
+        <source>Version and licences</source>
+        <translation>版本与许可</translation>
+    </message>
+</context>
+<context>
+    <name>AttachDialog</name>
+    <message>
+        <source>Attach to a program</source>
+        <translation>附加到程序</translation>
+    </message>
+    <message>
+        <source>only for tcp</source>
+        <translation>仅用于 tcp</translation>
+    </message>
+    <message>
+        <source>Start the program with: tensorscope run --headless SCRIPT</source>
+        <translation>用以下命令启动程序：tensorscope run --headless SCRIPT</translation>
+    </message>
+    <message>
+        <source>Process id or address</source>
+        <translation>进程号或地址</translation>
+    </message>
+    <message>
+        <source>Token</source>
+        <translation>令牌</translation>
+    </message>
+</context>
+<context>
+    <name>AxisBar</name>
+    <message>
+        <source>axis {axis} · {size}</source>
+        <translation>轴 {axis} · {size}</translation>
+    </message>
+    <message>
+        <source>axis {axis}: {value} of {size}</source>
+        <translation>轴 {axis}：{value} / {size}</translation>
+    </message>
+    <message>
+        <source>Rows</source>
+        <translation>行</translation>
+    </message>
+    <message>
+        <source>Columns</source>
+        <translation>列</translation>
+    </message>
+</context>
+<context>
+    <name>BlockItemModel</name>
+    <message>
+        <source>Size</source>
+        <translation>大小</translation>
+    </message>
+    <message>
+        <source>Where</source>
+        <translation>位置</translation>
+    </message>
+    <message>
+        <source>Since step</source>
+        <translation>起始步</translation>
+    </message>
+    <message>
+        <source>before</source>
+        <translation>此前</translation>
+    </message>
+</context>
+<context>
+    <name>CaptureMessage</name>
+    <message>
+        <source>The captured step cannot be shown: {reason}.</source>
+        <translation>无法显示捕获的这一步：{reason}。</translation>
+    </message>
+    <message>
+        <source>Asked the program. The deep step arrives when its next step has ended.</source>
+        <translation>已向程序请求。程序的下一步结束后，深度捕获步就会到达。</translation>
+    </message>
+    <message>
+        <source>No deep step has been captured yet. It shows the graph and every tensor.</source>
+        <translation>尚未捕获深度步。它会显示计算图和每个张量。</translation>
+    </message>
+    <message>
+        <source>No deep step has been captured yet. Resume the stream to ask for one.</source>
+        <translation>尚未捕获深度步。恢复数据流后即可请求。</translation>
+    </message>
+    <message>
+        <source>This session holds no deep step, and the program is not attached any more.</source>
+        <translation>本会话没有深度捕获步，且程序已不再附加。</translation>
+    </message>
+    <message>
+        <source>Attach to a program or open a session file.</source>
+        <translation>请附加到程序或打开会话文件。</translation>
+    </message>
+    <message>
+        <source>Deep capture now</source>
+        <translation>立即深度捕获</translation>
+    </message>
+    <message>
+        <source>Why nothing is shown</source>
+        <translation>为何没有内容</translation>
+    </message>
+</context>
+<context>
+    <name>CategoryLegend</name>
+    <message>
+        <source>Category</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Show or hide {category}</source>
+        <translation>显示或隐藏{category}</translation>
+    </message>
+    <message>
+        <source>Total</source>
+        <translation>合计</translation>
+    </message>
+</context>
+<context>
+    <name>CommandPalette</name>
+    <message>
+        <source>Find a command</source>
+        <translation>查找命令</translation>
+    </message>
+    <message>
+        <source>Type a few letters</source>
+        <translation>输入几个字母</translation>
+    </message>
+</context>
+<context>
+    <name>FindingTexts</name>
+    <message>
+        <source>Note</source>
+        <translation>提示</translation>
+    </message>
+    <message>
+        <source>Warning</source>
+        <translation>警告</translation>
+    </message>
+    <message>
+        <source>Problem</source>
+        <translation>问题</translation>
+    </message>
+    <message>
+        <source>The autograd graph is kept across steps: {size} of activations stay alive every step (steps {first} to {last}).</source>
+        <translation>自动求导图跨步被保留：每一步有 {size} 的激活值不被释放（第 {first} 至 {last} 步）。</translation>
+    </message>
+    <message>
+        <source>Live bytes grow every step: {size} allocated in each of steps {first} to {last} are still alive.</source>
+        <translation>存活字节逐步增长：第 {first} 至 {last} 步每步分配的 {size} 至今仍未释放。</translation>
+    </message>
+    <message>
+        <source>Something that outlives the step still refers to a result with a grad_fn: a list of losses, a running sum, or a hidden state. Keep loss.item() or tensor.detach() instead.</source>
+        <translation>有某个比这一步活得更久的对象仍引用着带 grad_fn 的结果：损失列表、累加和或隐藏状态。请改为保留 loss.item() 或 tensor.detach()。</translation>
+    </message>
+    <message>
+        <source>Look at who keeps the blocks of these modules: a list or cache that only grows, or predictions that are collected on the device.</source>
+        <translation>请查看是谁保留着这些模块的内存块：只增不减的列表或缓存，或在设备上收集的预测结果。</translation>
+    </message>
+    <message>
+        <source>First step</source>
+        <translation>首步</translation>
+    </message>
+    <message>
+        <source>Last step</source>
+        <translation>末步</translation>
+    </message>
+    <message>
+        <source>Growth per step</source>
+        <translation>每步增长</translation>
+    </message>
+    <message>
+        <source>Rise of live bytes</source>
+        <translation>存活字节增量</translation>
+    </message>
+    <message>
+        <source>Blocks still alive</source>
+        <translation>仍存活的块</translation>
+    </message>
+    <message>
+        <source>Deep step</source>
+        <translation>深度捕获步</translation>
+    </message>
+    <message>
+        <source>Its saved tensors still alive</source>
+        <translation>其保存张量中仍存活的</translation>
+    </message>
+    <message>
+        <source>In {module}</source>
+        <translation>位于 {module}</translation>
+    </message>
+    <message>
+        <source>no module</source>
+        <translation>模块之外</translation>
+    </message>
+</context>
+<context>
+    <name>FindingsView</name>
+    <message>
+        <source>Findings</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>No session is open.</source>
+        <translation>没有打开的会话。</translation>
+    </message>
+    <message>
+        <source>Nothing can be said yet: allocations are not recorded at this capture level.</source>
+        <translation>暂无结论：当前捕获级别不记录内存分配。</translation>
+    </message>
+    <message>
+        <source>Nothing found. Rules about growth need {n} steps before they can prove anything.</source>
+        <translation>未发现问题。关于增长的规则需要 {n} 步才能作出证明。</translation>
+    </message>
+    <message>
+        <source>Nothing found.</source>
+        <translation>未发现问题。</translation>
+    </message>
+    <message>
+        <source>Severity</source>
+        <translation>严重程度</translation>
+    </message>
+    <message>
+        <source>Finding</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>Proof</source>
+        <translation>证据</translation>
+    </message>
+    <message>
+        <source>Value</source>
+        <translation>值</translation>
+    </message>
+    <message>
+        <source>Show me</source>
+        <translation>查看</translation>
+    </message>
+    <message>
+        <source>Proof of the chosen finding</source>
+        <translation>所选发现的证据</translation>
+    </message>
+</context>
+<context>
+    <name>GraphCanvas</name>
+    <message>
+        <source>1 op</source>
+        <translation>1 个算子</translation>
+    </message>
+    <message>
+        <source>{count} ops</source>
+        <translation>{count} 个算子</translation>
+    </message>
+    <message>
+        <source>1 param</source>
+        <translation>1 个参数</translation>
+    </message>
+    <message>
+        <source>{count} params</source>
+        <translation>{count} 个参数</translation>
+    </message>
+</context>
+<context>
+    <name>GraphDetails</name>
+    <message>
+        <source>Click a box to see what it is, what it saved for backward and how long that takes.</source>
+        <translation>单击方框，可看到它是什么、为反向保存了什么、反向耗时多久。</translation>
+    </message>
+    <message>
+        <source>Double-click or Enter expands a module, arrows walk along edges, / finds, F fits.</source>
+        <translation>双击或回车展开模块，方向键沿边移动，/ 查找，F 适应窗口。</translation>
+    </message>
+    <message>
+        <source>Node</source>
+        <translation>节点</translation>
+    </message>
+    <message>
+        <source>Shape</source>
+        <translation>形状</translation>
+    </message>
+    <message>
+        <source>Dtype</source>
+        <translation>数据类型</translation>
+    </message>
+    <message>
+        <source>Used by</source>
+        <translation>使用者</translation>
+    </message>
+    <message>
+        <source>{count} operations</source>
+        <translation>{count} 个操作</translation>
+    </message>
+    <message>
+        <source>Leaf</source>
+        <translation>叶子</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>(outside of modules)</source>
+        <translation>（模块之外）</translation>
+    </message>
+    <message>
+        <source>Source</source>
+        <translation>源码</translation>
+    </message>
+    <message>
+        <source>Backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>not timed</source>
+        <translation>未计时</translation>
+    </message>
+    <message>
+        <source>Saved</source>
+        <translation>已保存</translation>
+    </message>
+    <message>
+        <source>Saved tensors</source>
+        <translation>保存的张量</translation>
+    </message>
+    <message>
+        <source>A storage that several nodes save is counted once, at the first.</source>
+        <translation>被多个节点保存的存储只在第一个节点处计一次。</translation>
+    </message>
+    <message>
+        <source>Operations</source>
+        <translation>操作</translation>
+    </message>
+    <message>
+        <source>Parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>{size} ({share} of the graph)</source>
+        <translation>{size}（占全图 {share}）</translation>
+    </message>
+    <message>
+        <source>Largest saved here</source>
+        <translation>此处保存最大的</translation>
+    </message>
+    <message>
+        <source>and {count} more</source>
+        <translation>以及另外 {count} 个</translation>
+    </message>
+</context>
+<context>
+    <name>GraphView</name>
+    <message>
+        <source>Graph</source>
+        <translation>计算图</translation>
+    </message>
+    <message>
+        <source>The graph could not be laid out: {reason}</source>
+        <translation>无法布局计算图：{reason}</translation>
+    </message>
+    <message>
+        <source>Collapse {name}</source>
+        <translation>折叠 {name}</translation>
+    </message>
+    <message>
+        <source>Expand {name}</source>
+        <translation>展开 {name}</translation>
+    </message>
+    <message>
+        <source>Expand one level inside</source>
+        <translation>向内展开一层</translation>
+    </message>
+    <message>
+        <source>Expand one level</source>
+        <translation>展开一层</translation>
+    </message>
+    <message>
+        <source>Collapse all</source>
+        <translation>全部折叠</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>{nodes} nodes in {items} boxes</source>
+        <translation>{items} 个方框中有 {nodes} 个节点</translation>
+    </message>
+    <message>
+        <source>nothing found</source>
+        <translation>未找到</translation>
+    </message>
+    <message>
+        <source>{nodes} nodes, {edges} edges</source>
+        <translation>{nodes} 个节点，{edges} 条边</translation>
+    </message>
+    <message>
+        <source>{size} saved for backward</source>
+        <translation>为反向保存 {size}</translation>
+    </message>
+    <message>
+        <source>captured at step {step}</source>
+        <translation>捕获于第 {step} 步</translation>
+    </message>
+    <message>
+        <source>{count} steps ago</source>
+        <translation>{count} 步之前</translation>
+    </message>
+    <message>
+        <source>cut short: the graph is larger than what is captured</source>
+        <translation>已截断：计算图大于捕获上限</translation>
+    </message>
+    <message>
+        <source>compiled parts are one node each</source>
+        <translation>每个已编译部分显示为一个节点</translation>
+    </message>
+    <message>
+        <source>laying out …</source>
+        <translation>正在布局…</translation>
+    </message>
+    <message>
+        <source>no graph is shown</source>
+        <translation>没有显示计算图</translation>
+    </message>
+    <message>
+        <source>Find by operation, module or parameter</source>
+        <translation>按操作、模块或参数查找</translation>
+    </message>
+    <message>
+        <source>Find in the graph</source>
+        <translation>在计算图中查找</translation>
+    </message>
+    <message>
+        <source>Colour: saved bytes</source>
+        <translation>着色：保存字节</translation>
+    </message>
+    <message>
+        <source>Colour: backward time</source>
+        <translation>着色：反向耗时</translation>
+    </message>
+    <message>
+        <source>No colour</source>
+        <translation>不着色</translation>
+    </message>
+    <message>
+        <source>What the fill of a box shows</source>
+        <translation>方框填色的含义</translation>
+    </message>
+    <message>
+        <source>Expand</source>
+        <translation>展开</translation>
+    </message>
+    <message>
+        <source>Expand every module that is shown by one level</source>
+        <translation>将显示的每个模块展开一层</translation>
+    </message>
+    <message>
+        <source>Collapse</source>
+        <translation>折叠</translation>
+    </message>
+    <message>
+        <source>Collapse all modules</source>
+        <translation>折叠所有模块</translation>
+    </message>
+    <message>
+        <source>Show all of it (F)</source>
+        <translation>显示全部 (F)</translation>
+    </message>
+    <message>
+        <source>Autograd graph, inputs at the top, loss at the bottom</source>
+        <translation>自动求导图：输入在上，损失在下</translation>
+    </message>
+</context>
+<context>
+    <name>LabView</name>
+    <message>
+        <source>Lab</source>
+        <translation>实验室</translation>
+    </message>
+    <message>
+        <source>Asking the target which optimisations apply; it answers after this step.</source>
+        <translation>正在询问目标可用哪些优化；这一步之后会回答。</translation>
+    </message>
+    <message>
+        <source>This is a recording: compare what ran. To switch, attach to a live program.</source>
+        <translation>这是录制文件：可比较运行过的内容。要切换优化，请附加到运行中的程序。</translation>
+    </message>
+    <message>
+        <source>Attach to a program to switch optimisations in it while it runs.</source>
+        <translation>附加到程序后，即可在其运行时切换优化。</translation>
+    </message>
+    <message>
+        <source>The target is gone: nothing can be switched any more.</source>
+        <translation>目标已消失：无法再切换。</translation>
+    </message>
+    <message>
+        <source>{name}: block {block} of {blocks}</source>
+        <translation>{name}：第 {block} / {blocks} 块</translation>
+    </message>
+    <message>
+        <source>A/B run finished; the optimisation is as it was before.</source>
+        <translation>A/B 对比完成；优化已恢复原状。</translation>
+    </message>
+    <message>
+        <source>A/B run stopped; the optimisation is as it was before.</source>
+        <translation>A/B 对比已停止；优化已恢复原状。</translation>
+    </message>
+    <message>
+        <source>A/B run ended early: {reason}</source>
+        <translation>A/B 对比提前结束：{reason}</translation>
+    </message>
+    <message>
+        <source>the target did not answer</source>
+        <translation>目标没有回应</translation>
+    </message>
+    <message>
+        <source>No step has been measured yet.</source>
+        <translation>尚未测得任何一步。</translation>
+    </message>
+    <message>
+        <source>Left out: the first {warm_up} steps after each switch (warm-up) and deep steps; both are hollow below. Each block is compared with the plain blocks beside it, so drift cancels.</source>
+        <translation>未计入：每次切换后的前 {warm_up} 步（预热）和深度捕获步；二者在下图中为空心。每个块与其相邻的原始块比较，因此漂移相互抵消。</translation>
+    </message>
+    <message>
+        <source>Only the newest steps are compared.</source>
+        <translation>只比较最新的步。</translation>
+    </message>
+    <message>
+        <source>All steps</source>
+        <translation>全部步</translation>
+    </message>
+    <message>
+        <source>Last A/B run</source>
+        <translation>上次 A/B 对比</translation>
+    </message>
+    <message>
+        <source>Steps compared</source>
+        <translation>所比较的步</translation>
+    </message>
+    <message>
+        <source>Steps a block</source>
+        <translation>每块步数</translation>
+    </message>
+    <message>
+        <source>Block pairs</source>
+        <translation>块对数</translation>
+    </message>
+    <message>
+        <source>Stop A/B run</source>
+        <translation>停止 A/B 对比</translation>
+    </message>
+    <message>
+        <source>Comparison of variants</source>
+        <translation>变体比较</translation>
+    </message>
+    <message>
+        <source>Step time by variant</source>
+        <translation>各变体的步耗时</translation>
+    </message>
+    <message>
+        <source>Step time (ms)</source>
+        <translation>步耗时 (ms)</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+</context>
+<context>
+    <name>LogPanel</name>
+    <message>
+        <source>Log</source>
+        <translation>日志</translation>
+    </message>
+    <message>
+        <source>Nothing has happened yet.</source>
+        <translation>尚无事件。</translation>
+    </message>
+</context>
+<context>
+    <name>MainWindow</name>
+    <message>
+        <source>The {view} view could not draw this session: {reason}. Details are in the log.</source>
+        <translation>“{view}”视图无法绘制本会话：{reason}。详情见日志。</translation>
+    </message>
+    <message>
+        <source>Something went wrong in the window: {reason}. Details are in the log.</source>
+        <translation>窗口出错：{reason}。详情见日志。</translation>
+    </message>
+    <message>
+        <source>Only files on this machine can be dropped here.</source>
+        <translation>只能拖入本机上的文件。</translation>
+    </message>
+    <message>
+        <source>Open recent</source>
+        <translation>打开最近文件</translation>
+    </message>
+    <message>
+        <source>Toolbar</source>
+        <translation>工具栏</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Graph</source>
+        <translation>计算图</translation>
+    </message>
+    <message>
+        <source>Tensors</source>
+        <translation>张量</translation>
+    </message>
+    <message>
+        <source>Lab</source>
+        <translation>实验室</translation>
+    </message>
+    <message>
+        <source>Findings</source>
+        <translation>发现</translation>
+    </message>
+    <message>
+        <source>Log</source>
+        <translation>日志</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryChart</name>
+    <message>
+        <source>Step {step}</source>
+        <translation>第 {step} 步</translation>
+    </message>
+    <message>
+        <source>Peak {size}</source>
+        <translation>峰值 {size}</translation>
+    </message>
+    <message>
+        <source>Process {size}</source>
+        <translation>进程 {size}</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryTexts</name>
+    <message>
+        <source>Nothing is known of this time</source>
+        <translation>此时刻没有数据</translation>
+    </message>
+    <message>
+        <source>step {step}</source>
+        <translation>第 {step} 步</translation>
+    </message>
+    <message>
+        <source>total {size}</source>
+        <translation>合计 {size}</translation>
+    </message>
+    <message>
+        <source>Allocator bytes, exact: {events} events in view, peak {peak}</source>
+        <translation>分配器字节，精确值：视图内 {events} 个事件，峰值 {peak}</translation>
+    </message>
+    <message>
+        <source>differs from the recorder&apos;s own total by {size}</source>
+        <translation>与记录器自身总量相差 {size}</translation>
+    </message>
+    <message>
+        <source>No block at 0x{address:x} is known</source>
+        <translation>未知地址 0x{address:x} 处的块</translation>
+    </message>
+    <message>
+        <source>Click the chart to select a block</source>
+        <translation>单击图表以选择内存块</translation>
+    </message>
+    <message>
+        <source>lost in a gap</source>
+        <translation>在空档中丢失</translation>
+    </message>
+    <message>
+        <source>still alive</source>
+        <translation>仍存活</translation>
+    </message>
+    <message>
+        <source>{size} · {category} · {name} · 0x{address:x} · {begin} → {end}</source>
+        <translation>{size} · {category} · {name} · 0x{address:x} · {begin} → {end}</translation>
+    </message>
+    <message>
+        <source>before the recording</source>
+        <translation>录制之前</translation>
+    </message>
+    <message>
+        <source>step {step} {phase} {time} s</source>
+        <translation>第 {step} 步 {phase} {time} s</translation>
+    </message>
+    <message>
+        <source>{count} blocks alive at the peak ({time} s), largest first</source>
+        <translation>峰值时 ({time} s) 有 {count} 个块存活，大者在前</translation>
+    </message>
+    <message>
+        <source>{count} blocks alive at {time} s, largest first</source>
+        <translation>{time} s 时有 {count} 个块存活，大者在前</translation>
+    </message>
+    <message>
+        <source>Reading memory events: {percent} %</source>
+        <translation>正在读取内存事件：{percent} %</translation>
+    </message>
+    <message>
+        <source>No allocator recorder is running in the target.</source>
+        <translation>目标中没有运行分配器记录器。</translation>
+    </message>
+    <message>
+        <source>Memory events are recorded from level scope on. Raise the capture level.</source>
+        <translation>从范围级起才记录内存事件。请提高捕获级别。</translation>
+    </message>
+    <message>
+        <source>Waiting for the first memory events.</source>
+        <translation>正在等待第一批内存事件。</translation>
+    </message>
+    <message>
+        <source>Attach to a program or open a session file to see its memory.</source>
+        <translation>附加到程序或打开会话文件以查看其内存。</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryView</name>
+    <message>
+        <source>Memory</source>
+        <translation>内存</translation>
+    </message>
+    <message>
+        <source>Chosen span</source>
+        <translation>所选区间</translation>
+    </message>
+    <message>
+        <source>All devices</source>
+        <translation>全部设备</translation>
+    </message>
+    <message>
+        <source>Last {count} steps</source>
+        <translation>最近 {count} 步</translation>
+    </message>
+    <message>
+        <source>Last step</source>
+        <translation>最近一步</translation>
+    </message>
+    <message>
+        <source>All steps</source>
+        <translation>全部步</translation>
+    </message>
+    <message>
+        <source>Time window</source>
+        <translation>时间窗口</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Process memory (RSS)</source>
+        <translation>进程内存 (RSS)</translation>
+    </message>
+    <message>
+        <source>Live bytes over time, stacked by category</source>
+        <translation>随时间变化的存活字节，按类别堆叠</translation>
+    </message>
+    <message>
+        <source>Time since start (s)</source>
+        <translation>自开始的时间 (s)</translation>
+    </message>
+    <message>
+        <source>Live allocator bytes</source>
+        <translation>分配器存活字节</translation>
+    </message>
+</context>
+<context>
+    <name>Names</name>
+    <message>
+        <source>Parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>Gradients</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <source>Optimizer state</source>
+        <translation>优化器状态</translation>
+    </message>
+    <message>
+        <source>Buffers</source>
+        <translation>缓冲区</translation>
+    </message>
+    <message>
+        <source>Inputs</source>
+        <translation>输入</translation>
+    </message>
+    <message>
+        <source>Activations</source>
+        <translation>激活值</translation>
+    </message>
+    <message>
+        <source>Temporary</source>
+        <translation>临时</translation>
+    </message>
+    <message>
+        <source>Unknown</source>
+        <translation>未知</translation>
+    </message>
+    <message>
+        <source>Other</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>Forward</source>
+        <translation>前向</translation>
+    </message>
+    <message>
+        <source>Backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>Optimizer</source>
+        <translation>优化器</translation>
+    </message>
+    <message>
+        <source>CPU</source>
+        <translation>CPU</translation>
+    </message>
+    <message>
+        <source>CUDA {index}</source>
+        <translation>CUDA {index}</translation>
+    </message>
+    <message>
+        <source>Plain</source>
+        <translation>原始</translation>
+    </message>
+</context>
+<context>
+    <name>NoticeBar</name>
+    <message>
+        <source>{n} more</source>
+        <translation>另有 {n} 条</translation>
+    </message>
+    <message>
+        <source>Dismiss</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Dismiss this notice</source>
+        <translation>关闭此通知</translation>
+    </message>
+</context>
+<context>
+    <name>SessionController</name>
+    <message>
+        <source>There is no live program to do that to.</source>
+        <translation>没有可对其执行此操作的运行中程序。</translation>
+    </message>
+    <message>
+        <source>Recorded {path}</source>
+        <translation>已录制 {path}</translation>
+    </message>
+    <message>
+        <source>Everything received until then is kept.</source>
+        <translation>此前收到的内容全部保留。</translation>
+    </message>
+    <message>
+        <source>The program is not attached any more.</source>
+        <translation>程序已不再附加。</translation>
+    </message>
+</context>
+<context>
+    <name>ShortcutsDialog</name>
+    <message>
+        <source>Keyboard shortcuts</source>
+        <translation>键盘快捷键</translation>
+    </message>
+    <message>
+        <source>Key</source>
+        <translation>按键</translation>
+    </message>
+    <message>
+        <source>What it does</source>
+        <translation>作用</translation>
+    </message>
+    <message>
+        <source>Show the first to the seventh panel</source>
+        <translation>显示第一至第七个面板</translation>
+    </message>
+    <message>
+        <source>Zoom a chart in and out</source>
+        <translation>放大和缩小图表</translation>
+    </message>
+    <message>
+        <source>Move a chart left and right</source>
+        <translation>左右移动图表</translation>
+    </message>
+    <message>
+        <source>Fit everything into the view</source>
+        <translation>显示全部内容</translation>
+    </message>
+    <message>
+        <source>Previous and next memory peak</source>
+        <translation>上一个和下一个内存峰值</translation>
+    </message>
+    <message>
+        <source>Search in the graph</source>
+        <translation>在计算图中查找</translation>
+    </message>
+</context>
+<context>
+    <name>StatusPanel</name>
+    <message>
+        <source>step {n}</source>
+        <translation>第 {n} 步</translation>
+    </message>
+    <message>
+        <source>dropped {n}</source>
+        <translation>丢弃 {n}</translation>
+    </message>
+    <message>
+        <source>memory: {kind}</source>
+        <translation>内存：{kind}</translation>
+    </message>
+    <message>
+        <source>File</source>
+        <translation>文件</translation>
+    </message>
+    <message>
+        <source>Connecting…</source>
+        <translation>正在连接…</translation>
+    </message>
+    <message>
+        <source>Live</source>
+        <translation>实时</translation>
+    </message>
+    <message>
+        <source>Paused</source>
+        <translation>已暂停</translation>
+    </message>
+    <message>
+        <source>Ended</source>
+        <translation>已结束</translation>
+    </message>
+    <message>
+        <source>Lost</source>
+        <translation>已断开</translation>
+    </message>
+    <message>
+        <source>recording</source>
+        <translation>录制中</translation>
+    </message>
+    <message>
+        <source>{script} (pid {pid}, torch {torch})</source>
+        <translation>{script}（进程 {pid}，torch {torch}）</translation>
+    </message>
+    <message>
+        <source>level {name}</source>
+        <translation>级别 {name}</translation>
+    </message>
+    <message>
+        <source>overhead {value}</source>
+        <translation>开销 {value}</translation>
+    </message>
+</context>
+<context>
+    <name>StepBar</name>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Step that every view shows</source>
+        <translation>所有视图显示的步</translation>
+    </message>
+    <message>
+        <source>Number of the step that every view shows</source>
+        <translation>所有视图显示的步的编号</translation>
+    </message>
+</context>
+<context>
+    <name>StepsView</name>
+    <message>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Step {step}: {time} ({phases})</source>
+        <translation>第 {step} 步：{time}（{phases}）</translation>
+    </message>
+    <message>
+        <source>loss {loss}</source>
+        <translation>损失 {loss}</translation>
+    </message>
+    <message>
+        <source>peak {size}</source>
+        <translation>峰值 {size}</translation>
+    </message>
+    <message>
+        <source>process {size}</source>
+        <translation>进程 {size}</translation>
+    </message>
+    <message>
+        <source>agent {time}</source>
+        <translation>代理 {time}</translation>
+    </message>
+    <message>
+        <source>gradient norm {norm}</source>
+        <translation>梯度范数 {norm}</translation>
+    </message>
+    <message>
+        <source>deep capture</source>
+        <translation>深度捕获</translation>
+    </message>
+    <message>
+        <source>{count} steps · median {median} · p95 {p95} · agent {agent}</source>
+        <translation>{count} 步 · 中位数 {median} · p95 {p95} · 代理 {agent}</translation>
+    </message>
+    <message>
+        <source>sampled</source>
+        <translation>抽样</translation>
+    </message>
+    <message>
+        <source>Chosen span</source>
+        <translation>所选区间</translation>
+    </message>
+    <message>
+        <source>Waiting for the first step: it ends when an optimizer has stepped.</source>
+        <translation>正在等待第一步：优化器更新后即告结束。</translation>
+    </message>
+    <message>
+        <source>Attach to a program or open a session file to see its steps.</source>
+        <translation>附加到程序或打开会话文件以查看其步。</translation>
+    </message>
+    <message>
+        <source>Last {count} steps</source>
+        <translation>最近 {count} 步</translation>
+    </message>
+    <message>
+        <source>All steps</source>
+        <translation>全部步</translation>
+    </message>
+    <message>
+        <source>Step window</source>
+        <translation>步窗口</translation>
+    </message>
+    <message>
+        <source>Step time (ms)</source>
+        <translation>步耗时 (ms)</translation>
+    </message>
+    <message>
+        <source>Loss</source>
+        <translation>损失</translation>
+    </message>
+    <message>
+        <source>Peak memory</source>
+        <translation>内存峰值</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+</context>
+<context>
+    <name>StorageStrip</name>
+    <message>
+        <source>Storage</source>
+        <translation>存储</translation>
+    </message>
+    <message>
+        <source>and {count} more tensors in this storage</source>
+        <translation>此存储中另有 {count} 个张量</translation>
+    </message>
+</context>
+<context>
+    <name>TensorItemModel</name>
+    <message>
+        <source>yes</source>
+        <translation>是</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>否</translation>
+    </message>
+    <message>
+        <source>In bytes: {strides}</source>
+        <translation>以字节计：{strides}</translation>
+    </message>
+    <message>
+        <source>Storage at 0x{address:x}</source>
+        <translation>位于 0x{address:x} 的存储</translation>
+    </message>
+    <message>
+        <source>{count} bytes</source>
+        <translation>{count} 字节</translation>
+    </message>
+</context>
+<context>
+    <name>TensorNames</name>
+    <message>
+        <source>Parameter</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>Gradient</source>
+        <translation>梯度</translation>
+    </message>
+    <message>
+        <source>Optimizer state</source>
+        <translation>优化器状态</translation>
+    </message>
+    <message>
+        <source>Buffer</source>
+        <translation>缓冲区</translation>
+    </message>
+    <message>
+        <source>Input</source>
+        <translation>输入</translation>
+    </message>
+    <message>
+        <source>Activation</source>
+        <translation>激活值</translation>
+    </message>
+    <message>
+        <source>Saved for backward</source>
+        <translation>为反向保存</translation>
+    </message>
+    <message>
+        <source>Named</source>
+        <translation>已命名</translation>
+    </message>
+    <message>
+        <source>scalar</source>
+        <translation>标量</translation>
+    </message>
+    <message>
+        <source>contiguous</source>
+        <translation>连续</translation>
+    </message>
+    <message>
+        <source>channels last</source>
+        <translation>通道在后</translation>
+    </message>
+    <message>
+        <source>transposed</source>
+        <translation>转置</translation>
+    </message>
+    <message>
+        <source>sliced</source>
+        <translation>切片</translation>
+    </message>
+    <message>
+        <source>expanded</source>
+        <translation>扩展</translation>
+    </message>
+    <message>
+        <source>overlapping</source>
+        <translation>重叠</translation>
+    </message>
+    <message>
+        <source>One element.</source>
+        <translation>一个元素。</translation>
+    </message>
+    <message>
+        <source>Elements lie in order, without gaps.</source>
+        <translation>元素按顺序排列，没有间隙。</translation>
+    </message>
+    <message>
+        <source>Dense, with the channel axis innermost.</source>
+        <translation>紧密排列，通道轴在最内层。</translation>
+    </message>
+    <message>
+        <source>Elements do not lie in index order: a row walk jumps through memory.</source>
+        <translation>元素不按索引顺序排列：按行遍历会在内存中跳跃。</translation>
+    </message>
+    <message>
+        <source>Elements lie in order, with gaps between them.</source>
+        <translation>元素按顺序排列，之间有间隙。</translation>
+    </message>
+    <message>
+        <source>An axis of stride 0 repeats the same elements without storing them again.</source>
+        <translation>步长为 0 的轴重复相同元素而不再次存储。</translation>
+    </message>
+    <message>
+        <source>Several indices share a place: writing to one changes the others.</source>
+        <translation>多个索引共用一个位置：写入其一会改变其余。</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Role</source>
+        <translation>角色</translation>
+    </message>
+    <message>
+        <source>Shape</source>
+        <translation>形状</translation>
+    </message>
+    <message>
+        <source>Dtype</source>
+        <translation>数据类型</translation>
+    </message>
+    <message>
+        <source>Stride (elems)</source>
+        <translation>步长（元素）</translation>
+    </message>
+    <message>
+        <source>Offset (elems)</source>
+        <translation>偏移（元素）</translation>
+    </message>
+    <message>
+        <source>Storage</source>
+        <translation>存储</translation>
+    </message>
+    <message>
+        <source>Tensor bytes</source>
+        <translation>张量字节</translation>
+    </message>
+    <message>
+        <source>Storage bytes</source>
+        <translation>存储字节</translation>
+    </message>
+    <message>
+        <source>Layout</source>
+        <translation>布局</translation>
+    </message>
+    <message>
+        <source>Shared by</source>
+        <translation>共享数</translation>
+    </message>
+    <message>
+        <source>Requires grad</source>
+        <translation>需要梯度</translation>
+    </message>
+    <message>
+        <source>grad_fn</source>
+        <translation>grad_fn</translation>
+    </message>
+</context>
+<context>
+    <name>TensorPanel</name>
+    <message>
+        <source>No values: {reason}</source>
+        <translation>没有数值：{reason}</translation>
+    </message>
+    <message>
+        <source>(also {others})</source>
+        <translation>（还有 {others}）</translation>
+    </message>
+    <message>
+        <source>Byte {byte}: no element of this tensor lies here</source>
+        <translation>字节 {byte}：此处没有该张量的元素</translation>
+    </message>
+    <message>
+        <source>Hover over the grid or the strip: each shows where the other lies</source>
+        <translation>将鼠标移到网格或存储条上：二者互相指示对应位置</translation>
+    </message>
+    <message>
+        <source>{index}: offset {total} = element {place}, byte {first} of {whole}</source>
+        <translation>{index}：偏移 {total} = 元素 {place}，字节 {first} / {whole}</translation>
+    </message>
+    <message>
+        <source>No other tensor reads this place</source>
+        <translation>没有其他张量读取此位置</translation>
+    </message>
+    <message>
+        <source>The same bytes are {others}</source>
+        <translation>相同字节为 {others}</translation>
+    </message>
+    <message>
+        <source>Select a tensor to see how it lies in its storage</source>
+        <translation>选择一个张量，查看它在存储中的排列</translation>
+    </message>
+    <message>
+        <source>What was reported of this tensor reaches outside of its storage; it is not drawn.</source>
+        <translation>该张量上报的范围超出其存储，未绘制。</translation>
+    </message>
+    <message>
+        <source>This tensor has no storage of its own.</source>
+        <translation>该张量没有自己的存储。</translation>
+    </message>
+    <message>
+        <source>strides {strides}</source>
+        <translation>步长 {strides}</translation>
+    </message>
+    <message>
+        <source>reads {share}% of a storage of {size}</source>
+        <translation>读取 {size} 存储的 {share}%</translation>
+    </message>
+    <message>
+        <source>{size} not reachable</source>
+        <translation>{size} 不可达</translation>
+    </message>
+    <message>
+        <source>each place repeated {count} times</source>
+        <translation>每个位置重复 {count} 次</translation>
+    </message>
+    <message>
+        <source>Read values</source>
+        <translation>读取数值</translation>
+    </message>
+    <message>
+        <source>Read the visible part from the program at its next step boundary</source>
+        <translation>在程序的下一个步边界读取可见部分</translation>
+    </message>
+    <message>
+        <source>Values can be read only from a running program that is attached</source>
+        <translation>只能从已附加的运行中程序读取数值</translation>
+    </message>
+    <message>
+        <source>Elements of the tensor, coloured by their place in the storage</source>
+        <translation>张量的元素，按其在存储中的位置着色</translation>
+    </message>
+    <message>
+        <source>Bytes of the storage and the tensors that lie in it</source>
+        <translation>存储的字节及位于其中的张量</translation>
+    </message>
+</context>
+<context>
+    <name>TensorView</name>
+    <message>
+        <source>Tensors</source>
+        <translation>张量</translation>
+    </message>
+    <message>
+        <source>{shown} of {all} tensors · captured at step {step}</source>
+        <translation>{shown} / {all} 个张量 · 捕获于第 {step} 步</translation>
+    </message>
+    <message>
+        <source>{count} steps ago</source>
+        <translation>{count} 步之前</translation>
+    </message>
+    <message>
+        <source>Find by name</source>
+        <translation>按名称查找</translation>
+    </message>
+    <message>
+        <source>Find tensors by name</source>
+        <translation>按名称查找张量</translation>
+    </message>
+    <message>
+        <source>All roles</source>
+        <translation>全部角色</translation>
+    </message>
+    <message>
+        <source>All layouts</source>
+        <translation>全部布局</translation>
+    </message>
+    <message>
+        <source>Role</source>
+        <translation>角色</translation>
+    </message>
+    <message>
+        <source>Layout</source>
+        <translation>布局</translation>
+    </message>
+    <message>
+        <source>Tensors of the captured step</source>
+        <translation>所捕获步的张量</translation>
+    </message>
+</context>
+<context>
+    <name>ToggleRow</name>
+    <message>
+        <source>Switch off</source>
+        <translation>关闭</translation>
+    </message>
+    <message>
+        <source>Switch on</source>
+        <translation>开启</translation>
+    </message>
+    <message>
+        <source>Run A/B</source>
+        <translation>运行 A/B</translation>
+    </message>
+    <message>
+        <source>The target refused: {reason}</source>
+        <translation>目标拒绝：{reason}</translation>
+    </message>
+    <message>
+        <source>Waiting for the next step boundary…</source>
+        <translation>正在等待下一个步边界…</translation>
+    </message>
+    <message>
+        <source>Not applicable: {reason}</source>
+        <translation>不适用：{reason}</translation>
+    </message>
+    <message>
+        <source>On</source>
+        <translation>开</translation>
+    </message>
+    <message>
+        <source>Off</source>
+        <translation>关</translation>
+    </message>
+    <message>
+        <source>On since step {step}</source>
+        <translation>自第 {step} 步开启</translation>
+    </message>
+    <message>
+        <source>Off since step {step}</source>
+        <translation>自第 {step} 步关闭</translation>
+    </message>
+</context>
+<context>
+    <name>VariantItemModel</name>
+    <message>
+        <source>Variant</source>
+        <translation>变体</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>结论</translation>
+    </message>
+    <message>
+        <source>Time ÷ plain</source>
+        <translation>耗时 ÷ 原始</translation>
+    </message>
+    <message>
+        <source>Median step (ms)</source>
+        <translation>中位步耗时 (ms)</translation>
+    </message>
+    <message>
+        <source>95 % interval (ms)</source>
+        <translation>95 % 区间 (ms)</translation>
+    </message>
+    <message>
+        <source>p95 (ms)</source>
+        <translation>p95 (ms)</translation>
+    </message>
+    <message>
+        <source>Peak memory</source>
+        <translation>内存峰值</translation>
+    </message>
+    <message>
+        <source>Loss (median)</source>
+        <translation>损失（中位数）</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Left out</source>
+        <translation>未计入</translation>
+    </message>
+    <message>
+        <source>{count} warm-up</source>
+        <translation>{count} 预热</translation>
+    </message>
+    <message>
+        <source>{count} deep</source>
+        <translation>{count} 深度</translation>
+    </message>
+    <message>
+        <source>the baseline</source>
+        <translation>基线</translation>
+    </message>
+    <message>
+        <source>{count} of {needed} block pairs needed to tell</source>
+        <translation>{count} / {needed} 个块对，尚不足以判断</translation>
+    </message>
+    <message>
+        <source>no difference seen (smallest visible effect {percent} %)</source>
+        <translation>未见差异（可见的最小效应 {percent} %）</translation>
+    </message>
+    <message>
+        <source>{percent} % less time than plain</source>
+        <translation>比原始少用 {percent} % 的时间</translation>
+    </message>
+    <message>
+        <source>slower here: {percent} % more time than plain</source>
+        <translation>此处更慢：比原始多用 {percent} % 的时间</translation>
+    </message>
+</context>
+<context>
+    <name>WelcomePage</name>
+    <message>
+        <source>See what a running PyTorch program really does.</source>
+        <translation>看清正在运行的 PyTorch 程序究竟在做什么。</translation>
+    </message>
+    <message>
+        <source>Recent files</source>
+        <translation>最近文件</translation>
+    </message>
+    <message>
+        <source>You can also drop a session file here. Any script: tensorscope run SCRIPT</source>
+        <translation>也可将会话文件拖到这里。任意脚本：tensorscope run SCRIPT</translation>
+    </message>
+</context>
+<context>
+    <name>WindowCommands</name>
+    <message>
+        <source>Session files (*.tscope);;All files (*)</source>
+        <translation>会话文件 (*.tscope);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Open a session</source>
+        <translation>打开会话</translation>
+    </message>
+    <message>
+        <source>Record the session to</source>
+        <translation>将会话录制到</translation>
+    </message>
+    <message>
+        <source>Export view</source>
+        <translation>导出视图</translation>
+    </message>
+    <message>
+        <source>Cannot write {path}: {reason}.</source>
+        <translation>无法写入 {path}：{reason}。</translation>
+    </message>
+    <message>
+        <source>Wrote {path}</source>
+        <translation>已写入 {path}</translation>
+    </message>
+    <message>
+        <source>Export report</source>
+        <translation>导出报告</translation>
+    </message>
+    <message>
+        <source>TensorScope {version} is free software under the MIT licence. It uses Qt for Python (PySide6) under the LGPL version 3, as a separate library that you may replace, pyqtgraph (MIT), numpy (BSD), psygnal (BSD) and platformdirs (MIT).</source>
+        <translation>TensorScope {version} 是采用 MIT 许可的自由软件。它使用 LGPL 第 3 版许可的 Qt for Python (PySide6)（作为可由您替换的独立库），以及 pyqtgraph (MIT)、numpy (BSD)、psygnal (BSD) 和 platformdirs (MIT)。</translation>
+    </message>
+</context>
+</TS>
