@@ -19,7 +19,11 @@ PULL = 0.97
 """Every wish is drawn a little to the middle: without it, long graphs drift sideways."""
 LAYER_GAP_PX, PORT_GAP_PX, SIDE_GAP_PX, LANE_PX = 26.0, 9.0, 16.0, 5.0
 
+STILL_PX = 0.25
+
 Cancelled = Callable[[], bool]
+Links = list[list[tuple[int, float, float]]]
+"""For each entry: (neighbour, offset here, offset there)."""
 
 
 class LayoutCancelledError(Exception):
@@ -126,8 +130,8 @@ class _Layout:
     def add_dummies(self) -> None:
         """Replace edges across layers by chains; links keep (neighbour, own offset, its offset)."""
         budget = 20_000 + 8 * (self.count + len(self.edges))
-        self.up: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
-        self.down: list[list[tuple[int, float, float]]] = [[] for _ in range(self.count)]
+        self.up: Links = [[] for _ in range(self.count)]
+        self.down: Links = [[] for _ in range(self.count)]
         self.chains: list[list[int] | None] = []
         for (source, target), (at_source, at_target) in zip(self.edges, self.offsets, strict=True):
             span = self.layer[target] - self.layer[source]
@@ -206,20 +210,30 @@ class _Layout:
         x = [0.0] * len(self.layer)
         for row in self.rows:
             self.settle(row, [0.0] * len(row), x)
-        for sweep in range(2 * SWEEPS):
-            sides = [self.up] if sweep % 2 == 0 else [self.down]
-            if sweep >= 2 * SWEEPS - 2:
-                sides = [self.up, self.down]
-            for row in self.rows if sweep % 2 == 0 else self.rows[::-1]:
-                wishes = []
-                for at in row:
-                    links = [link for side in sides for link in side[at]]
-                    total = sum(self.weight[n] * (x[n] + its - own) for n, own, its in links)
-                    shares = sum(self.weight[n] for n, _, _ in links)
-                    wishes.append(PULL * total / shares if links else x[at])
-                self.settle(row, wishes, x)
-            self.visit(len(self.layer))
+        for _ in range(SWEEPS - 1):
+            before = x.copy()
+            self.sweep(self.rows, [self.up], x)
+            self.sweep(self.rows[::-1], [self.down], x)
+            if all(abs(a - b) < STILL_PX for a, b in zip(before, x, strict=True)):
+                break
+        self.sweep(self.rows, [self.up, self.down], x)
+        self.sweep(self.rows[::-1], [self.up, self.down], x)
         return x
+
+    def sweep(self, rows: list[list[int]], sides: list[Links], x: list[float]) -> None:
+        """Move every layer of `rows` in turn towards its neighbours on `sides`."""
+        weight = self.weight
+        for row in rows:
+            wishes = []
+            for at in row:
+                total = shares = 0.0
+                for side in sides:
+                    for other, own, its in side[at]:
+                        total += weight[other] * (x[other] + its - own)
+                        shares += weight[other]
+                wishes.append(PULL * total / shares if shares else x[at])
+            self.settle(row, wishes, x)
+        self.visit(len(self.layer))
 
     def settle(self, row: list[int], wishes: list[float], x: list[float]) -> None:
         """Give a layer the places nearest to its wishes that keep the room of each (isotonic regression)."""

@@ -1,5 +1,6 @@
 import sys
 from collections import defaultdict
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 from tensorscope.compute.graph_condense import CLUSTER, OP
 from tensorscope.compute.graph_layout import SIDE_GAP_PX, LayoutCancelledError, Shapes, place
 from tensorscope.compute.graph_outline import FOLD, forward_order
+from tensorscope.core.errors import DataError
 from tensorscope.models.graph_data import GraphData
 from tensorscope.models.graph_model import (
     GraphModel,
@@ -225,8 +227,12 @@ def test_that_nothing_is_laid_out_as_nothing():
 
 
 def test_that_records_that_cannot_be_true_are_refused():
-    snapshot = GraphModel().resolve(
-        fed(SessionModel(), graph_frames([("A", 1, "", 0, "", "", 0)], [(0, 7)])).store, 0
-    )
-    assert snapshot.data is None
-    assert "points outside" in snapshot.problem
+    session = fed(SessionModel(), graph_frames([("A", 1, "", 0, "", "", 0)] * 2, [(0, 1)]))
+    record = session.store.records("graph")[0]
+    for name, values, reason in (
+        ("edge_to", np.array([7], np.int32), "points outside"),
+        ("edge_to", np.array([-1], np.int32), "points outside"),
+        ("node_shape", np.zeros(1, np.uint32), "different lengths"),
+    ):
+        with pytest.raises(DataError, match=reason):
+            GraphData(replace(record, columns={**record.columns, name: values}), session.store.string)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import ClassVar
 
 from psygnal import SignalInstance
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QSignalBlocker, Qt
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -157,8 +158,7 @@ class TensorView(SessionView):
         self._snapshot = self._model.resolve(self._session.store, self._session.current_step)
         rows = self._snapshot.rows
         if rows is not before:
-            with QSignalBlocker(self._table.selectionModel()):
-                self._items.set_rows(rows)
+            self._items.set_rows(rows)
             self._row = -1
             self.panel.show_tensor(None)
             self._find(self._session.selection)
@@ -246,15 +246,18 @@ class TensorView(SessionView):
     def _show_current(self) -> None:
         at = self._items.view_row(self._row)
         selection = self._table.selectionModel()
-        with QSignalBlocker(selection):
-            if at < 0:
-                selection.clear()
-            else:
-                index = self._items.index(at, NAME)
-                flags = QItemSelectionModel.SelectionFlag
-                selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
-                self._table.scrollTo(index)
-        self._table.viewport().update()
+        if at < 0:
+            selection.clear()
+            return
+        index = self._items.index(at, NAME)
+        flags = QItemSelectionModel.SelectionFlag
+        selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self._table.scrollTo(index)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Scroll to what is selected: a table that was never laid out could not."""
+        super().showEvent(event)
+        self._show_current()
 
     # -- texts and export -------------------------------------------------------------------------
 
