@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -19,28 +17,12 @@ _SOURCES = Path(__file__).resolve().parent.parent / "src"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_SOURCES), str(_SOURCES.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
 )
-SHARED = Path(__file__).resolve().parents[2] / "shared"
 
 
 @pytest.fixture(autouse=True)
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the person's settings out of the tests, and the tests out of theirs."""
     monkeypatch.setenv("TENSORSCOPE_SETTINGS_DIR", str(tmp_path / "settings"))
-
-
-@pytest.fixture
-def short_tmp_path() -> Iterator[Path]:
-    """A directory whose path is short enough for a unix socket."""
-    with tempfile.TemporaryDirectory(prefix="ts-", dir="/tmp") as folder:
-        yield Path(folder)
-
-
-@pytest.fixture
-def shared_data() -> Path:
-    """The folder with data that lies beside the checkout on some machines."""
-    if not (SHARED / "data").is_dir():
-        pytest.skip("there is no shared/data beside this checkout")
-    return SHARED / "data"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
