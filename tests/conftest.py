@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,6 +25,13 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 def own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keep the person's settings out of the tests, and the tests out of theirs."""
     monkeypatch.setenv("TENSORSCOPE_SETTINGS_DIR", str(tmp_path / "settings"))
+
+
+@pytest.fixture
+def short_tmp_path() -> Iterator[Path]:
+    """A directory whose path is short enough for a unix socket."""
+    with tempfile.TemporaryDirectory(prefix="ts-", dir="/tmp") as folder:
+        yield Path(folder)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
