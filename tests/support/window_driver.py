@@ -38,7 +38,7 @@ class WindowDriver(QObject):
             self._advance()
         except StopIteration:
             self._end("")
-        except BaseException:  # whatever it is, the test must hear of it
+        except Exception:  # noqa: BLE001  (whatever it is, the test must hear of it)
             self._end(traceback.format_exc())
         finally:
             self._busy = False
