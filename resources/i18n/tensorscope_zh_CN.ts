@@ -563,6 +563,37 @@
     </message>
 </context>
 <context>
+    <name>GraphStatus</name>
+    <message>
+        <source>{nodes} nodes, {edges} edges</source>
+        <translation>{nodes} 个节点，{edges} 条边</translation>
+    </message>
+    <message>
+        <source>{size} saved for backward</source>
+        <translation>为反向保存 {size}</translation>
+    </message>
+    <message>
+        <source>captured at step {step}</source>
+        <translation>捕获于第 {step} 步</translation>
+    </message>
+    <message>
+        <source>{count} steps ago</source>
+        <translation>{count} 步之前</translation>
+    </message>
+    <message>
+        <source>cut short: the graph is larger than what is captured</source>
+        <translation>已截断：计算图大于捕获上限</translation>
+    </message>
+    <message>
+        <source>compiled parts are one node each</source>
+        <translation>每个已编译部分显示为一个节点</translation>
+    </message>
+    <message>
+        <source>laying out …</source>
+        <translation>正在布局…</translation>
+    </message>
+</context>
+<context>
     <name>GraphView</name>
     <message>
         <source>Graph</source>
@@ -603,34 +634,6 @@
     <message>
         <source>nothing found</source>
         <translation>未找到</translation>
-    </message>
-    <message>
-        <source>{nodes} nodes, {edges} edges</source>
-        <translation>{nodes} 个节点，{edges} 条边</translation>
-    </message>
-    <message>
-        <source>{size} saved for backward</source>
-        <translation>为反向保存 {size}</translation>
-    </message>
-    <message>
-        <source>captured at step {step}</source>
-        <translation>捕获于第 {step} 步</translation>
-    </message>
-    <message>
-        <source>{count} steps ago</source>
-        <translation>{count} 步之前</translation>
-    </message>
-    <message>
-        <source>cut short: the graph is larger than what is captured</source>
-        <translation>已截断：计算图大于捕获上限</translation>
-    </message>
-    <message>
-        <source>compiled parts are one node each</source>
-        <translation>每个已编译部分显示为一个节点</translation>
-    </message>
-    <message>
-        <source>laying out …</source>
-        <translation>正在布局…</translation>
     </message>
     <message>
         <source>no graph is shown</source>
