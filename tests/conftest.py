@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,6 +16,8 @@ os.environ["QT_API"] = "pyside6"
 os.environ["PYQTGRAPH_QT_LIB"] = "PySide6"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.pop("XDG_RUNTIME_DIR", None)
+# A shell that starts the tests in the background ignores Ctrl-C for them, and so for all their targets.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 _SOURCES = Path(__file__).resolve().parent.parent / "src"
 os.environ["PYTHONPATH"] = os.pathsep.join(
     [str(_SOURCES), str(_SOURCES.parent), *filter(None, [os.environ.get("PYTHONPATH")])]

@@ -1,11 +1,13 @@
 """Real scripts under the command, with no window."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -103,16 +105,28 @@ def test_that_a_missing_script_and_a_missing_interpreter_are_named(tmp_path):
     assert "/no/python" in done.stderr
 
 
-def start_endless(folder: Path, *options: str) -> subprocess.Popen[str]:
-    """Start the command on an endless script in a process group of its own, and wait for its first step."""
-    tiny_script(folder)
-    command = [sys.executable, "-m", "tensorscope", "run", "--headless", *options, "tiny.py", str(10**9)]
-    process = subprocess.Popen(
-        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
-    )
-    assert process.stdout is not None
-    assert process.stdout.readline() == "first step\n"
-    return process
+@pytest.fixture
+def endless(tmp_path: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts the command on an endless script, in a process group that ends with the test."""
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> subprocess.Popen[str]:
+        tiny_script(tmp_path)
+        command = [sys.executable, "-m", "tensorscope", "run", "--headless", *options, "tiny.py", str(10**9)]
+        process = subprocess.Popen(
+            command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            start_new_session=True,
+        )  # fmt: skip
+        started.append(process)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "first step\n"
+        return process
+
+    yield start
+    for process in started:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
 
 
 def nobody_left(group: int) -> bool:
@@ -124,8 +138,8 @@ def nobody_left(group: int) -> bool:
 
 
 @pytest.mark.parametrize("to_all", [True, False], ids=["Ctrl-C", "SIGTERM to the command"])
-def test_that_an_interrupt_ends_the_script_and_keeps_the_record(to_all, tmp_path):
-    process = start_endless(tmp_path, "--record", "a.tscope")
+def test_that_an_interrupt_ends_the_script_and_keeps_the_record(to_all, endless, tmp_path):
+    process = endless("--record", "a.tscope")
     if to_all:
         os.killpg(process.pid, signal.SIGINT)
     else:
@@ -137,22 +151,18 @@ def test_that_an_interrupt_ends_the_script_and_keeps_the_record(to_all, tmp_path
     assert recorded(tmp_path / "a.tscope")[0] == 0
 
 
-def test_that_attach_records_some_steps_and_leaves_the_program_running(tmp_path):
-    process = start_endless(tmp_path)
-    try:
-        assert process.stderr is not None
-        address = process.stderr.readline().split()[-1]
-        done = tensorscope("attach", address, "--headless", "--steps", 3, "--record", tmp_path / "b.tscope")
-        assert done.returncode == 0, done.stderr
-        assert len(recorded(tmp_path / "b.tscope")) >= 3
-        assert process.poll() is None
-    finally:
-        os.killpg(process.pid, signal.SIGINT)
-        process.communicate(timeout=60)
+def test_that_attach_records_some_steps_and_leaves_the_program_running(endless, tmp_path):
+    process = endless()
+    assert process.stderr is not None
+    address = process.stderr.readline().split()[-1]
+    done = tensorscope("attach", address, "--headless", "--steps", 3, "--record", tmp_path / "b.tscope")
+    assert done.returncode == 0, done.stderr
+    assert len(recorded(tmp_path / "b.tscope")) >= 3
+    assert process.poll() is None
 
 
-def test_that_a_program_killed_while_attached_leaves_a_file_and_the_reason(tmp_path):
-    process = start_endless(tmp_path)
+def test_that_a_program_killed_while_attached_leaves_a_file_and_the_reason(endless, tmp_path):
+    process = endless()
     assert process.stderr is not None
     address = process.stderr.readline().split()[-1]
     path = tmp_path / "b.tscope"
@@ -164,7 +174,6 @@ def test_that_a_program_killed_while_attached_leaves_a_file_and_the_reason(tmp_p
         time.sleep(1)
         os.killpg(process.pid, signal.SIGKILL)
         _, said = watcher.communicate(timeout=60)
-    process.communicate()
     assert watcher.returncode == 1
     assert "killed or crashed" in said
     assert len(recorded(path)) > 0
