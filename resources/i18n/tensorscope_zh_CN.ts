@@ -1069,6 +1069,21 @@
     </message>
 </context>
 <context>
+    <name>OpeningBar</name>
+    <message>
+        <source>Opening {name}</source>
+        <translation>正在打开 {name}</translation>
+    </message>
+    <message>
+        <source>How far the opening is</source>
+        <translation>打开的进度</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+</context>
+<context>
     <name>SessionController</name>
     <message>
         <source>There is no live program to do that to.</source>

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QLabel
 from tensorscope.views.csv_file import write_csv
 from tensorscope.views.lab.lab_view import LabView
 from tensorscope.views.memory.memory_view import MemoryView
-from tensorscope.views.picture import write_picture
+from tensorscope.views.picture import PNG_SCALE, write_picture
 from tensorscope.views.steps.steps_view import StepsView
 from tests.support.sessions import sample_session
 
@@ -21,7 +21,7 @@ def test_that_a_view_is_written_as_a_picture_and_as_vectors(qtbot, tmp_path, kin
     view.set_session(sample_session())
     qtbot.waitUntil(view.is_idle)
     view.export(tmp_path / "view.png", "png")
-    assert QImage(str(tmp_path / "view.png")).size() == view.size()
+    assert QImage(str(tmp_path / "view.png")).size() == view.size() * PNG_SCALE
     view.export(tmp_path / "view.svg", "svg")
     text = (tmp_path / "view.svg").read_text()
     assert "</svg>" in text

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QLabel,
     QMainWindow,
     QMenu,
-    QProgressBar,
     QToolBar,
 )
 
@@ -21,8 +20,8 @@ from tensorscope.app.dock_layout import DEFAULT_SIZE_PX, DockLayout
 from tensorscope.app.live_pump import LivePump
 from tensorscope.app.log_panel import LogPanel
 from tensorscope.app.notice_bar import NoticeBar
+from tensorscope.app.opening_bar import OpeningBar
 from tensorscope.app.session_controller import SessionController
-from tensorscope.app.session_opening import Opening
 from tensorscope.app.settings import Settings
 from tensorscope.app.status_panel import StatusPanel
 from tensorscope.app.step_bar import StepBar
@@ -82,11 +81,10 @@ class MainWindow(QMainWindow):
             self.addAction(raise_action)
         self.dock_layout = DockLayout(self, self.docks)
         self.status = StatusPanel(self)
-        self.progress = QProgressBar(self)
-        self.progress.setMaximumWidth(self.fontMetrics().averageCharWidth() * 30)
-        self.progress.hide()
+        self.opening = OpeningBar(self)
         self.statusBar().addWidget(self.status, 1)
-        self.statusBar().addPermanentWidget(self.progress)
+        self.statusBar().addPermanentWidget(self.opening)
+        self.opening.hide()  # the status bar has shown it
         self._build_menus()
 
     def _build_toolbar(self) -> None:
@@ -134,7 +132,8 @@ class MainWindow(QMainWindow):
         self.controller.session_opened.connect(self._on_opened)
         self.controller.session_closed.connect(self._on_closed)
         self.controller.noticed.connect(self.notices.show_notice)
-        self.controller.opening_changed.connect(self._on_opening)
+        self.controller.opening_changed.connect(self.opening.follow)
+        self.opening.cancelled.connect(self.controller.cancel_opening)
         self.pump.ticked.connect(self._on_tick)
         self.pump.view_failed.connect(self._on_view_failed)
         self.welcome.file_requested.connect(self._on_recent)
@@ -223,17 +222,6 @@ class MainWindow(QMainWindow):
     def _on_tick(self) -> None:
         self.controller.watch()
         self.status.refresh()
-
-    def _on_opening(self, opening: Opening | None) -> None:
-        self.progress.setVisible(opening is not None)
-        if opening is not None:
-            self.progress.setRange(0, 0)
-            self.progress.setFormat(opening.name)
-            opening.progressed.connect(self._on_progress)
-
-    def _on_progress(self, done: int, total: int) -> None:
-        self.progress.setRange(0, max(total, 1))
-        self.progress.setValue(done)
 
     def _on_view_failed(self, view_id: str, reason: str) -> None:
         text = self.tr("The {view} view could not draw this session: {reason}. Details are in the log.")

@@ -17,6 +17,11 @@ from tensorscope.transport.link import Link
 LOGGER = logging.getLogger("tensorscope")
 
 
+def _end(target: Target) -> None:
+    """End a program that we started; it gets its time to end well, even when we quit meanwhile."""
+    threading.Thread(target=target.stop, name="tensorscope-stopping").start()  # not a daemon, therefore
+
+
 class SessionController(QObject):
     """Opens, replaces and closes the session. GUI thread.
 
@@ -71,7 +76,7 @@ class SessionController(QObject):
         if self._opening is not None:
             self._opening.cancelled.set()
             if self._opening.target is not None:
-                self._opening.target.stop()
+                _end(self._opening.target)
             self._opening = None
             self.opening_changed.emit(None)
 
@@ -107,8 +112,7 @@ class SessionController(QObject):
         if link is not None:
             link.close()
         if target is not None:
-            # Not a daemon: the program gets its time to end well even when we quit meanwhile.
-            threading.Thread(target=target.stop, name="tensorscope-stopping").start()
+            _end(target)
         if session is not None:
             self.session_closed.emit()
 
@@ -177,7 +181,7 @@ class SessionController(QObject):
 
     def _on_target(self, target: Target) -> None:
         if not self._end_opening():
-            target.stop()
+            _end(target)
             return
         self.close()
         self.target = target

@@ -45,7 +45,8 @@ class Opening(QObject):
     def _launch(self, options: TargetOptions) -> Target:
         self.target = Target.start(options)
         try:
-            self.target.wait_ready()
+            if not self.cancelled.is_set():
+                self.target.wait_ready()
         except TensorScopeError:
             self.target.stop()
             raise

@@ -5,11 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QPoint
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QColorConstants, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
 from tensorscope.views.whole_file import whole_file
+
+PNG_SCALE = 2
+"""Pixels a point: pictures are looked at on dense screens, and printed."""
 
 
 def write_picture(widget: QWidget, path: Path, file_format: str) -> None:
@@ -17,9 +20,16 @@ def write_picture(widget: QWidget, path: Path, file_format: str) -> None:
     if file_format not in ("png", "svg"):
         raise OSError(f"cannot write {file_format}: pictures are png or svg")
     with whole_file(path) as part:
-        written = widget.grab().save(str(part), "PNG") if file_format == "png" else _write_svg(widget, part)
-        if not written:
+        if not (_write_png if file_format == "png" else _write_svg)(widget, part):
             raise OSError(f"cannot write {path}")
+
+
+def _write_png(widget: QWidget, path: Path) -> bool:
+    image = QImage(widget.size() * PNG_SCALE, QImage.Format.Format_ARGB32_Premultiplied)
+    image.setDevicePixelRatio(PNG_SCALE)
+    image.fill(QColorConstants.Transparent)
+    widget.render(image, QPoint())
+    return QImageWriter(str(path), b"png").write(image)
 
 
 def _write_svg(widget: QWidget, path: Path) -> bool:
