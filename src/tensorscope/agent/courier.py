@@ -156,8 +156,6 @@ class Courier:
         writing = [peer.socket for peer in peers if peer.queued_bytes]
         seconds = _TICK_SECONDS if self.has_sink else _IDLE_SECONDS
         ready, _, _ = select.select(reading, writing, [], seconds)
-        if self.listener is not None and self.listener.socket in ready:
-            self._accept()
         if self._wake and self._wake[0] in ready:
             with contextlib.suppress(OSError):
                 self._wake[0].recv(64)
@@ -166,6 +164,9 @@ class Courier:
                 self._hear(peer)
             peer.flush()
         self._clear_away()
+        # Last, so that a window that has just died does not keep the next one out.
+        if self.listener is not None and self.listener.socket in ready:
+            self._accept()
 
     def _accept(self) -> None:
         assert self.listener is not None

@@ -210,7 +210,7 @@ class StepsModel:
         some = slowest >= 0
         rows, low = slowest[some], fastest[some]
         steps = self.column("step")
-        if len(edges) - 1 == edges[-1] - edges[0]:
+        if (np.diff(edges) == 1).all():
             x0, x1 = steps[rows] - 0.4, steps[rows] + 0.4
         else:
             x0, x1 = steps[edges[:-1][some]] - 0.5, steps[edges[1:][some] - 1] + 0.5

@@ -2,7 +2,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tensorscope.core.wire import Column
@@ -39,6 +39,7 @@ def model_of(store, slice_rows=17):
 
 
 @settings(max_examples=80, deadline=None)
+@example([1] * 8 + [2], 0, 11, 9)  # as many columns as steps, but not one each
 @given(
     st.lists(st.integers(1, 1000), min_size=1, max_size=300),
     st.integers(-5, 300),
