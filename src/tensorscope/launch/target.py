@@ -149,8 +149,9 @@ class Target:
         return "\n".join(self._tail)
 
     def _keep_tail(self, stream: IO[str]) -> None:
-        for line in stream:
-            self._tail.append(line.rstrip()[:500])
+        with stream:
+            for line in stream:
+                self._tail.append(line.rstrip()[:500])
 
     def _why_not_ready(self) -> str:
         code = self.process.wait()
