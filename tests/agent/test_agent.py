@@ -21,10 +21,13 @@ import tensorscope
 from tensorscope.agent import captures
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.courier import THREAD_NAME
+from tensorscope.agent.interner import Interner
 from tensorscope.agent.options import Options
 from tensorscope.agent.runtime import Agent
 from tensorscope.agent.watch import current, start
 from tensorscope.core.schema import PHASES
+from tensorscope.core.wire import MAX_HEADER_BYTES, Frame, FrameParser, encode
+from tensorscope.transport.session_reader import read_session
 from tests.agent.window import Window
 
 Train = Callable[[int], None]
@@ -383,3 +386,37 @@ def test_that_frames_that_do_not_fit_are_dropped_whole_and_counted(tmp_path: Pat
             assert "resync" in baselines
     finally:
         agent.detach("over")
+
+
+def test_that_a_frame_too_large_for_the_session_file_is_left_out_and_the_recording_goes_on(
+    tmp_path: Path, train: Train
+) -> None:
+    path = tmp_path / "a.tscope"
+    agent = start(Options(address="none", record=str(path), deep_first=False))
+    try:
+        train(2)
+        agent.emit(Frame("tensors", meta={"text": "x" * (MAX_HEADER_BYTES + 1)}))
+        train(2)
+    finally:
+        agent.detach("over")
+    frames = list(read_session(path))
+    assert frames[-1].kind == "bye"
+    assert [frame.step for frame in frames if frame.kind == "step"] == [1, 2, 3]
+    assert not [frame for frame in frames if frame.kind == "tensors"]
+    assert [frame.meta for frame in frames if frame.kind == "heartbeat"][-1]["dropped_frames"] == 1
+    notices = [frame.meta["code"] for frame in frames if frame.kind == "notice"]
+    assert "recording-dropped" in notices
+    assert "recording-failed" not in notices
+
+
+def test_that_strings_cross_whatever_their_length() -> None:
+    interner = Interner()
+    texts = [chr(0x1F600) * 4096 + str(number) for number in range(40)] + [f"short {n}" for n in range(5000)]
+    numbers = {interner.id(text): text[:4096] for text in texts}
+    frames, end = interner.frames_since(1)
+    got = {}
+    for frame in frames:
+        decoded = next(iter(FrameParser().feed(encode(frame))))
+        got.update(enumerate(decoded.meta["values"], decoded.meta["first"]))
+    assert got == numbers
+    assert end == len(numbers) + 1

@@ -1,77 +1,74 @@
-"""A small GPT that trains here, with and without an agent in this process and a window in another."""
+"""The demo's training step, with and without an agent in this process and a window in another.
+
+One training thread, so that on two cores the agent's thread and the window have the other one.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import math
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import torch
-from torch import nn
 
 from tensorscope.agent.options import Options
 from tensorscope.agent.outbox import DEFAULT_BOUND_BYTES
 from tensorscope.agent.runtime import Agent
 from tensorscope.agent.watch import start
+from tensorscope.core.resource_paths import resource_path
 
-DRAIN = """
-import socket, sys
+WINDOW = """
+import socket, sys, time
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(sys.argv[1])
 print("connected", flush=True)
+while sys.argv[2] != "reads":
+    time.sleep(60)
 while connection.recv(1 << 20):
     pass
 """
+QUIET_CORES = 0.3
+"""A block counts by the clock while other programs used less than this much of a core."""
+CLOCKS = ("wall", "process_cpu", "thread_cpu")
 
 
-class Block(nn.Module):
-    def __init__(self, width: int, heads: int) -> None:
-        super().__init__()
-        self.heads = heads
-        self.norm1, self.norm2 = nn.LayerNorm(width), nn.LayerNorm(width)
-        self.qkv, self.out = nn.Linear(width, 3 * width), nn.Linear(width, width)
-        self.up, self.down = nn.Linear(width, 4 * width), nn.Linear(4 * width, width)
-        self.drop = nn.Dropout(0.1)
+class Times(NamedTuple):
+    """Seconds of a step (medians of a block): by the clock, CPU of the process, of this thread.
 
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        batch, length, width = x.shape
-        qkv = self.qkv(self.norm1(x)).view(batch, length, 3, self.heads, width // self.heads)
-        q, k, v = qkv.permute(2, 0, 3, 1, 4)
-        mixed = nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
-        x = x + self.drop(self.out(mixed.transpose(1, 2).reshape(x.shape)))
-        return x + self.drop(self.down(nn.functional.gelu(self.up(self.norm2(x)))))
+    `foreign` is how many cores all other programs of the machine used meanwhile.
+    """
+
+    wall: float
+    process_cpu: float
+    thread_cpu: float
+    foreign: float
 
 
-class Gpt(nn.Module):
-    def __init__(self, width: int = 160, blocks: int = 4, length: int = 64, words: int = 96) -> None:
-        super().__init__()
-        self.words, self.length = words, length
-        self.embed, self.position = nn.Embedding(words, width), nn.Embedding(length, width)
-        self.blocks = nn.Sequential(*(Block(width, 4) for _ in range(blocks)))
-        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, words)
-
-    def forward(self, text: torch.Tensor) -> torch.Tensor:
-        x = self.embed(text) + self.position(torch.arange(text.shape[1]))
-        return self.head(self.norm(self.blocks(x)))
-
-
-def make_step(batch: int = 8) -> Callable[[], None]:
-    """Return a function that trains one step of about 50 to 100 ms."""
-    torch.manual_seed(0)
+def make_step() -> Callable[[], None]:
+    """Return a function that trains one step of the demo at its defaults, of about 150 to 400 ms."""
+    torch.manual_seed(1)
     torch.set_num_threads(1)
-    net = Gpt()
-    optimizer = torch.optim.AdamW(net.parameters(), lr=3e-4)
+    spec = importlib.util.spec_from_file_location("char_gpt", resource_path("demos/char_gpt.py"))
+    assert spec is not None
+    assert spec.loader is not None
+    demo = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(demo)
+    corpus = demo.Corpus(demo.read_corpus(), 96)
+    model = demo.Gpt(corpus.vocabulary, 96, layers=6, heads=6, width=192, dropout=0.1)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1)
 
     def step() -> None:
-        text = torch.randint(0, net.words, (batch, net.length + 1))
-        loss = nn.functional.cross_entropy(net(text[:, :-1]).flatten(0, 1), text[:, 1:].flatten())
+        inputs, targets = corpus.batch("train", 8)
         optimizer.zero_grad()
-        loss.backward()
+        demo.loss_of(model, inputs, targets).backward()
         optimizer.step()
 
     return step
@@ -79,15 +76,16 @@ def make_step(batch: int = 8) -> Callable[[], None]:
 
 @contextlib.contextmanager
 def attached(
-    level: str, outbox_bytes: int = DEFAULT_BOUND_BYTES
+    level: str, outbox_bytes: int = DEFAULT_BOUND_BYTES, reads: bool = True
 ) -> Iterator[tuple[Agent, subprocess.Popen[str]]]:
-    """An agent at `level`, and a window in another process that reads and throws away."""
+    """An agent at `level`, and a window in another process that reads and throws away, or never reads."""
     with tempfile.TemporaryDirectory() as directory:
         path = Path(directory) / "agent.sock"
         agent = start(
             Options(address=f"unix:{path}", level=level, deep_first=False, outbox_bytes=outbox_bytes)
         )
-        window = subprocess.Popen([sys.executable, "-c", DRAIN, path], stdout=subprocess.PIPE, text=True)
+        command = [sys.executable, "-S", "-c", WINDOW, str(path), "reads" if reads else "never"]
+        window = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         try:
             assert window.stdout is not None
             window.stdout.readline()
@@ -100,16 +98,58 @@ def attached(
             window.communicate()
 
 
-def timed(step: Callable[[], None], steps: int, warm_up: int = 2) -> tuple[float, float]:
-    """Return the median seconds and CPU seconds of a step."""
-    walls, cpus = [], []
-    for i in range(warm_up + steps):
-        wall, cpu = time.perf_counter(), time.process_time()
+def timed(step: Callable[[], None], steps: int, warm_up: int = 2) -> Times:
+    """Return the times of a step, medians of `steps`."""
+    rows: list[tuple[float, float, float]] = []
+    for _ in range(warm_up):
         step()
-        if i >= warm_up:
-            walls.append(time.perf_counter() - wall)
-            cpus.append(time.process_time() - cpu)
-    return median(walls), median(cpus)
+    since, busy = time.perf_counter(), _foreign_seconds()
+    for _ in range(steps):
+        wall, process, thread = time.perf_counter(), time.process_time(), time.thread_time()
+        step()
+        rows.append((time.perf_counter() - wall, time.process_time() - process, time.thread_time() - thread))
+    foreign = (_foreign_seconds() - busy) / (time.perf_counter() - since)
+    wall, process, thread = (median(list(column)) for column in zip(*rows, strict=True))
+    return Times(wall, process, thread, foreign)
+
+
+def wait_for_quiet(patience_seconds: float = 120.0) -> None:
+    """Wait until other programs leave the machine alone, or until patience has run out."""
+    deadline = time.monotonic() + patience_seconds
+    while time.monotonic() < deadline:
+        busy = _foreign_seconds()
+        time.sleep(1.0)
+        if _foreign_seconds() - busy < QUIET_CORES:
+            return
+
+
+class Pairs:
+    """Blocks of some kind, each beside the plain blocks before and after it."""
+
+    def __init__(self) -> None:
+        self._ratios: list[Times] = []
+
+    def add(self, before: Times, found: Times, after: Times) -> None:
+        """Add one block."""
+        clocks = [2 * f / (b + a) for f, b, a in zip(found[:3], before, after, strict=False)]
+        self._ratios.append(Times(*clocks, max(before.foreign, found.foreign, after.foreign)))
+
+    def ratio(self, clock: str) -> float:
+        """Return the median ratio; by the clock, of quiet blocks where there are some."""
+        rows = [row for row in self._ratios if row.foreign < QUIET_CORES]
+        rows = rows if clock == "wall" and len(rows) >= 3 else self._ratios
+        return median([float(getattr(row, clock)) for row in rows])
+
+    def __str__(self) -> str:
+        quiet = sum(row.foreign < QUIET_CORES for row in self._ratios)
+        foreign = median([row.foreign for row in self._ratios])
+        return f"{quiet} of {len(self._ratios)} pairs quiet, others used {foreign:.2f} cores (median)"
+
+
+def machine() -> str:
+    """Return what the machine did just now."""
+    load = " ".join(f"{value:.2f}" for value in os.getloadavg())
+    return f"load {load} on {os.cpu_count()} cores, torch {torch.__version__}"
 
 
 def median(values: list[float]) -> float:
@@ -119,3 +159,11 @@ def median(values: list[float]) -> float:
     if not ordered:
         return math.nan
     return ordered[middle] if len(ordered) % 2 else (ordered[middle - 1] + ordered[middle]) / 2
+
+
+def _foreign_seconds() -> float:
+    """CPU seconds of all programs but this one since the machine started."""
+    with open("/proc/stat") as file:
+        user, nice, system, _, _, irq, softirq, steal = map(int, file.readline().split()[1:9])
+    ticks = user + nice + system + irq + softirq + steal
+    return ticks / os.sysconf("SC_CLK_TCK") - time.process_time()

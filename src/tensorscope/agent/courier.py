@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from tensorscope.agent.runtime import Agent
 
 THREAD_NAME = "tensorscope-agent"
-_TICK_SECONDS = 0.05
+_WAKE_SECONDS = 0.05
+"""How often at most the training thread wakes this one: each time may cost it a wait for the GIL."""
+_TICK_SECONDS = 0.25
 _IDLE_SECONDS = 1.0
 _GOODBYE_SECONDS = 2.0
 _MAX_STRANGERS = 4
@@ -49,6 +51,7 @@ class Courier:
         self._ready = threading.Event()
         self._problem: TensorScopeError | None = None
         self._beat = 0.0
+        self._woken = 0.0
 
     # Other threads ---------------------------------------------------------------------------
 
@@ -80,11 +83,16 @@ class Courier:
     def stop(self, reason: str, patience_seconds: float) -> None:
         """Have the thread send what waits, say goodbye and end; wait for that for a while."""
         self._stopping = reason or "Detached."
-        if self._wake is not None:
-            with contextlib.suppress(OSError):
-                self._wake[1].send(b"x")
+        self._rouse()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join(timeout=patience_seconds)
+
+    def wake(self) -> None:
+        """Have what waits carried off, unless that was done a moment ago. Training thread."""
+        now = time.monotonic()
+        if now - self._woken >= _WAKE_SECONDS:
+            self._woken = now
+            self._rouse()
 
     def forget(self) -> None:
         """In a forked child: close what was inherited. There is no thread here."""
@@ -109,16 +117,20 @@ class Courier:
 
     def wants_resync(self) -> bool:
         """Whether frames were dropped and there is room again for what later ones build on."""
-        client = self._client
-        lost = self._outbox.lost_meaning or (client is not None and client.lost_meaning)
-        if not lost or self._outbox.waiting_bytes * 2 > self._outbox.bound_bytes:
+        outbox, client = self._outbox, self._client
+        sinks = [sink for sink in (outbox, client, self._recorder) if sink is not None and sink.lost_meaning]
+        if not sinks or outbox.waiting_bytes * 2 > outbox.bound_bytes:
             return False
-        if client is not None and client.lost_meaning:
-            if client.queued_bytes * 2 > self._outbox.bound_bytes:
-                return False
-            client.lost_meaning = False
-        self._outbox.lost_meaning = False
+        if client in sinks and client is not None and client.queued_bytes * 2 > outbox.bound_bytes:
+            return False
+        for sink in sinks:
+            sink.lost_meaning = False
         return True
+
+    def _rouse(self) -> None:
+        if self._wake is not None:
+            with contextlib.suppress(OSError):
+                self._wake[1].send(b"x")
 
     # The agent thread ------------------------------------------------------------------------
 
@@ -235,17 +247,23 @@ class Courier:
             return
         if frame.kind == "notice":
             self._notices = [*self._notices[-31:], numbered]
-        if self._recorder is not None and not self._recorder.write(numbered, self._agent.interner):
-            self._recorder_failed()
+        self._record(numbered)
         if client is not None and (client.streaming or frame.kind in ("notice", "reply", "hello")):
             self._send_strings(client)
             client.send(numbered)
             client.flush()
 
-    def _recorder_failed(self) -> None:
-        assert self._recorder is not None
-        text, self._recorder = self._recorder.problem, None
-        self._agent.context.notice("error", "recording-failed", text)
+    def _record(self, numbered: Numbered) -> None:
+        recorder = self._recorder
+        if recorder is None:
+            return
+        dropped = recorder.dropped_frames
+        if not recorder.write(numbered, self._agent.interner):
+            self._recorder = None
+            self._agent.context.notice("error", "recording-failed", recorder.problem)
+        elif recorder.dropped_frames > dropped == 0:
+            text = f"A frame ({numbered.frame.kind}) is too large for the session file and was left out."
+            self._agent.context.notice("warning", "recording-dropped", text)
 
     def _send_strings(self, client: Client) -> None:
         frames, client.cursor = self._agent.interner.frames_since(client.cursor)
@@ -259,19 +277,21 @@ class Courier:
         self._beat = now
         client, outbox = self._client, self._outbox
         frames, events = self._dropped_before
+        for sink in (outbox, client, self._recorder):
+            if sink is not None:
+                frames, events = frames + sink.dropped_frames, events + sink.dropped_events
         meta = {
             "steps": self._agent.context.step,
             "outbox_bytes": outbox.waiting_bytes + (client.queued_bytes if client else 0),
-            "dropped_frames": outbox.dropped_frames + frames + (client.dropped_frames if client else 0),
-            "dropped_events": outbox.dropped_events + events + (client.dropped_events if client else 0),
+            "dropped_frames": frames,
+            "dropped_events": events,
             "agent_cpu_ns": time.thread_time_ns(),
         }
         beat = self._number(Frame("heartbeat", self._agent.context.step, meta=meta))
         if client is not None:
             client.send(beat)
             client.flush()
-        if self._recorder is not None and not self._recorder.write(beat, self._agent.interner):
-            self._recorder_failed()
+        self._record(beat)
 
     def _number(self, frame: Frame) -> Numbered:
         return self._outbox.number(frame)

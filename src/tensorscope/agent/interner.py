@@ -7,6 +7,8 @@ import threading
 from tensorscope.core.wire import Frame
 
 _BATCH = 2048
+_BATCH_CHARS = 1 << 16
+"""So that a frame's header stays within `wire.MAX_HEADER_BYTES`: JSON takes 12 bytes at most for each."""
 
 
 class Interner:
@@ -39,8 +41,19 @@ class Interner:
     def frames_since(self, cursor: int) -> tuple[list[Frame], int]:
         """Return ``strings`` frames for every text from id `cursor` on, and the next cursor."""
         end = len(self._texts)
-        frames = [
-            Frame("strings", meta={"first": at, "values": self._texts[at : min(at + _BATCH, end)]})
-            for at in range(cursor, end, _BATCH)
-        ]
+        frames = []
+        while cursor < end:
+            values = self._batch(cursor, end)
+            frames.append(Frame("strings", meta={"first": cursor, "values": values}))
+            cursor += len(values)
         return frames, end
+
+    def _batch(self, first: int, end: int) -> list[str]:
+        """Return the texts from `first` on that fit one frame, at least one."""
+        values = self._texts[first : min(first + _BATCH, end)]
+        room = _BATCH_CHARS
+        for number, text in enumerate(values):
+            room -= len(text)
+            if room < 0 and number:
+                return values[:number]
+        return values

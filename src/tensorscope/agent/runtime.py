@@ -190,6 +190,7 @@ class Agent:
             self.detach("The recording is complete." if self._recorded_all() else "Detached.")
         elif self.courier.has_sink:
             self._begin()
+            self.courier.wake()
         elif self._running is not None:
             self._leave()
 
