@@ -131,8 +131,9 @@ class Pairs:
 
     def add(self, before: Times, found: Times, after: Times) -> None:
         """Add one block."""
-        clocks = [2 * f / (b + a) for f, b, a in zip(found[:3], before, after, strict=False)]
-        self._ratios.append(Times(*clocks, max(before.foreign, found.foreign, after.foreign)))
+        rows = zip(found[:3], before[:3], after[:3], strict=True)
+        wall, process, thread = (2 * f / (b + a) for f, b, a in rows)
+        self._ratios.append(Times(wall, process, thread, max(before.foreign, found.foreign, after.foreign)))
 
     def ratio(self, clock: str) -> float:
         """Return the median ratio; by the clock, of quiet blocks where there are some."""
