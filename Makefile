@@ -47,6 +47,7 @@ gpu-test: setup
 
 screens: setup
 	$(OFFSCREEN) $(BIN)/python -m pytest tests/app/test_screens.py
+	mkdir -p docs/images
 	cp build/screens/window-light-en.png docs/images/window.png
 
 i18n: setup

@@ -72,7 +72,7 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
     session = load_session(record)
     for problem in session.problems:
         sys.stderr.write(f"tensorscope: {problem}\n")
-    _select_example(session)
+    select_example(session)
     pictures = {view_id: folder / f"{view_id}.png" for view_id in VIEW_CLASSES}
     for view_id, path in pictures.items():
         export_view(session, view_id, "png", path)
@@ -88,7 +88,7 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
     return [record, *texts, *pictures.values()]
 
 
-def _select_example(session: SessionModel) -> None:
+def select_example(session: SessionModel) -> None:
     """Select a tensor whose layout is worth a picture: the first that is not packed, else the first."""
     record = session.store.record_at("tensors", session.current_step)
     if record is None:
