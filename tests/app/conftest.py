@@ -30,7 +30,7 @@ def sample_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def new_window(qtbot: QtBot, qapp) -> Iterator[Callable[[], MainWindow]]:
-    """Makes windows as the application does; they are closed, and the application is as before, at the end."""
+    """Makes windows as the application does; at the end they are closed and the application is as before."""
     made: list[MainWindow] = []
 
     def make() -> MainWindow:

@@ -215,7 +215,7 @@ class MainWindow(QMainWindow):
         for view in self.views.values():
             view.set_session(session)
         self.step_bar.set_session(session)
-        self.status.set_session(session)
+        self.status.set_session(None)
         self.setWindowTitle("TensorScope")
         self._show_welcome(True)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
 
 INFO_MS = 6000
@@ -52,6 +53,20 @@ class NoticeBar(QFrame):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._retranslate()
 
+    def sizeHint(self) -> QSize:
+        """Return the height that the text needs at the width there is; a label alone would guess."""
+        return QSize(self.width(), self.heightForWidth(self.width()))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return the same height, at any width."""
+        return QSize(0, self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Ask for another height at another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
     def show_notice(self, severity: str, text: str) -> None:
         """Show `text`; the same text again only counts."""
         for notice in self.notices:
@@ -83,6 +98,7 @@ class NoticeBar(QFrame):
         if len(self.notices) > 1:
             more = " " + self.tr("{n} more").format(n=len(self.notices) - 1)
         self._label.setText(f"{mark}&nbsp; {html.escape(newest.text + count)}<i>{html.escape(more)}</i>")
+        self.updateGeometry()
         if newest.severity == "info":
             self._fade.start(INFO_MS)
 

@@ -34,7 +34,7 @@ class StatusPanel(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("statusPanel")
-        self._session = SessionModel()
+        self._session: SessionModel | None = None
         layout = QHBoxLayout(self)
         layout.setContentsMargins(8, 0, 8, 0)
         layout.setSpacing(self.fontMetrics().averageCharWidth() * 3)
@@ -48,8 +48,8 @@ class StatusPanel(QWidget):
             self._labels[name] = label
         layout.addStretch(1)
 
-    def set_session(self, session: SessionModel) -> None:
-        """Speak of another session."""
+    def set_session(self, session: SessionModel | None) -> None:
+        """Speak of another session; of none, say nothing."""
         self._session = session
         self.refresh()
 
@@ -59,27 +59,28 @@ class StatusPanel(QWidget):
 
     def refresh(self) -> None:
         """Show what is so now."""
-        store = self._session.store
-        hello = store.hello
-        texts = {
-            "state": self._state(),
-            "target": self._target() if hello else self._session.title,
-            "step": self.tr("step {n}").format(
-                n=self._session.current_step if len(store.tables["step"]) else MISSING
-            ),
-            "level": self._level() if hello else "",
-            "overhead": self._overhead(),
-            "dropped": self.tr("dropped {n}").format(n=store.heartbeat.get("dropped_frames", 0)),
-            "recorder": self.tr("memory: {kind}").format(kind=hello.get("recorder", MISSING))
-            if hello
-            else "",
-        }
+        session = self._session
+        texts = dict.fromkeys(_FIELDS, "") if session is None else self._texts(session)
         for name, text in texts.items():
             if self._labels[name].text() != text:
                 self._labels[name].setText(text)
-        self._labels["recorder"].setToolTip(str(hello.get("recorder_note", "")))
+        note = "" if session is None else str(session.store.hello.get("recorder_note", ""))
+        self._labels["recorder"].setToolTip(note)
 
-    def _state(self) -> str:
+    def _texts(self, session: SessionModel) -> dict[str, str]:
+        hello = session.store.hello
+        recorder = self.tr("memory: {kind}").format(kind=hello.get("recorder", MISSING))
+        return {
+            "state": self._state(session),
+            "target": self._target(session) if hello else session.title,
+            "step": self.tr("step {n}").format(n=session.current_step if session.recorded_steps else MISSING),
+            "level": self._level(session) if hello else "",
+            "overhead": self._overhead(session),
+            "dropped": self.tr("dropped {n}").format(n=session.store.heartbeat.get("dropped_frames", 0)),
+            "recorder": recorder if hello else "",
+        }
+
+    def _state(self, session: SessionModel) -> str:
         names = {
             "file": self.tr("File"),
             "connecting": self.tr("Connecting…"),
@@ -88,25 +89,25 @@ class StatusPanel(QWidget):
             "closed": self.tr("Ended"),
             "lost": self.tr("Lost"),
         }
-        text = names.get(self._session.state, self._session.state)
-        if self._session.recording is not None:
+        text = names.get(session.state, session.state)
+        if session.recording is not None:
             text += " · " + self.tr("recording")
         return text
 
-    def _target(self) -> str:
-        hello = self._session.store.hello
+    def _target(self, session: SessionModel) -> str:
+        hello = session.store.hello
         script = PurePath(str(hello.get("script", ""))).name or MISSING
         return self.tr("{script} (pid {pid}, torch {torch})").format(
             script=script, pid=hello.get("pid", MISSING), torch=hello.get("torch", MISSING)
         )
 
-    def _level(self) -> str:
-        steps = self._session.store.tables["step"]
-        level = LEVELS[int(steps["level"][-1])] if len(steps) else str(self._session.store.hello.get("level"))
+    def _level(self, session: SessionModel) -> str:
+        steps = session.store.tables["step"]
+        level = LEVELS[int(steps["level"][-1])] if len(steps) else str(session.store.hello.get("level"))
         return self.tr("level {name}").format(name=level)
 
-    def _overhead(self) -> str:
-        percent = overhead_percent(self._session)
+    def _overhead(self, session: SessionModel) -> str:
+        percent = overhead_percent(session)
         return self.tr("overhead {value}").format(value=MISSING if percent is None else f"{percent:.2f} %")
 
     def changeEvent(self, event: QEvent) -> None:

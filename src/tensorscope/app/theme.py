@@ -23,6 +23,7 @@ _ROLES = {
         "Light": "#3a3f48", "Midlight": "#31363e", "Mid": "#3d434c", "Dark": "#0d0f12", "Shadow": "#000000",
     },
 }  # fmt: skip
+_CHECK_BOX = {"light": "#d5d9df", "dark": "#aab2bd"}
 _DISABLED = {"light": "#9aa1ab", "dark": "#6b737e"}
 
 
@@ -53,7 +54,11 @@ def apply_theme(application: QApplication, theme: str) -> None:
     """Give every widget of `application` the look of `theme`, now."""
     if application.style().objectName().lower() != "fusion":
         application.setStyle("Fusion")
-    application.setPalette(make_palette(resolved(theme)))
+    palette = make_palette(resolved(theme))
+    application.setPalette(palette)
+    # Fusion outlines the box of a check box in a darker shade of this role: in the dark nobody would see it.
+    palette.setColor(QPalette.ColorRole.Window, QColor(_CHECK_BOX[resolved(theme)]))
+    application.setPalette(palette, "QCheckBox")  # type: ignore[arg-type]  # the stub wants bytes
 
 
 def tabular(font: QFont) -> QFont:

@@ -36,13 +36,15 @@ class WelcomePage(QWidget):
             button.clicked.connect(actions[name].trigger)
         self._recent = QListWidget(self)
         self._recent.setObjectName("recentFiles")
+        self._recent.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        self._recent.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._recent.itemActivated.connect(self._on_item)
         self._lay_out()
         self._retranslate()
 
     def _lay_out(self) -> None:
         column = QWidget(self)
-        column.setMaximumWidth(self.fontMetrics().averageCharWidth() * 80)
+        column.setFixedWidth(self.fontMetrics().averageCharWidth() * 76)
         layout = QVBoxLayout(column)
         layout.setSpacing(self.fontMetrics().height() // 2)
         layout.addStretch(2)
@@ -53,12 +55,11 @@ class WelcomePage(QWidget):
             layout.addWidget(button)
         layout.addSpacing(self.fontMetrics().height())
         layout.addWidget(self._recent_title)
-        layout.addWidget(self._recent, 3)
+        layout.addWidget(self._recent)
         layout.addWidget(self._hint)
-        layout.addStretch(2)
+        layout.addStretch(3)
         outer = QVBoxLayout(self)
         outer.addWidget(column, 1, Qt.AlignmentFlag.AlignHCenter)
-        column.setMinimumWidth(self.fontMetrics().averageCharWidth() * 50)
 
     def show_recent(self, paths: list[str]) -> None:
         """List recent files; those that are gone are greyed."""
@@ -67,6 +68,9 @@ class WelcomePage(QWidget):
             item = QListWidgetItem(path, self._recent)
             if not Path(path).exists():
                 item.setFlags(Qt.ItemFlag.NoItemFlags)
+            item.setToolTip(path)
+        row = self._recent.sizeHintForRow(0) if paths else 0
+        self._recent.setFixedHeight(row * max(2, min(len(paths), 8)) + 2 * self._recent.frameWidth() + 2)
         self._recent.setVisible(bool(paths))
         self._recent_title.setVisible(bool(paths))
 

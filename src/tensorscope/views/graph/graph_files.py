@@ -16,7 +16,9 @@ from tensorscope.views.graph.graph_painter import GraphPainter, Marks
 from tensorscope.views.items.chart_theme import ChartTheme
 from tensorscope.views.whole_file import whole_file
 
-MARGIN_PX, MAX_SIDE_PX = 16, 16_000
+MARGIN_PX, MAX_SIDE_PX = 24, 16_000
+PNG_SCALE = 2.0
+"""Pictures are looked at on screens with two pixels a point, and printed."""
 CSV_HEADER = (
     "item",
     "kind",
@@ -84,7 +86,8 @@ def write_graph_picture(
     """Write all of the picture, not only what is in view, as ``png`` or ``svg``."""
     left, top, right, bottom = picture.bounds()
     size = QSize(int(right - left) + 2 * MARGIN_PX, int(bottom - top) + 2 * MARGIN_PX)
-    scale = min(1.0, MAX_SIDE_PX / max(size.width(), size.height()))
+    wanted = PNG_SCALE if file_format == "png" else 1.0
+    scale = min(wanted, MAX_SIDE_PX / max(size.width(), size.height()))
     size = QSize(max(1, round(size.width() * scale)), max(1, round(size.height() * scale)))
     if file_format not in ("png", "svg"):
         raise OSError(f"cannot write {file_format}: a graph can be png, svg, csv or dot")

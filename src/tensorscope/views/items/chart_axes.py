@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pyqtgraph as pg
+from PySide6.QtWidgets import QGraphicsSceneResizeEvent
 
 from tensorscope.core.units import BYTE_UNITS
 
@@ -32,6 +33,17 @@ class ChartAxis(pg.AxisItem):
         self._min_tick_px = min_tick_px
         self.enableAutoSIPrefix(False)
         self.setStyle(maxTickLevel=0, tickLength=-5)
+
+    def resizeEvent(self, event: QGraphicsSceneResizeEvent | None = None) -> None:
+        """Fade out a title that has no room: a cut one is worse than none."""
+        super().resizeEvent(event)
+        room = self.height() if self.orientation == "left" else self.width()
+        self.label.setOpacity(1.0 if self.label.boundingRect().width() <= room else 0.0)
+
+    def setLabel(self, *arguments: object, **options: object) -> None:
+        """Take another title."""
+        super().setLabel(*arguments, **options)
+        self.resizeEvent()
 
     def step(self, smallest: float) -> float:
         """Return a round distance between ticks, at least `smallest`."""

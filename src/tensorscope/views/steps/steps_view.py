@@ -26,7 +26,7 @@ from tensorscope.views.session_view import SessionView
 from tensorscope.views.steps.step_charts import LossChart, PeakChart, TimeChart
 
 WINDOWS = (0, 100, 1000)
-NARROW_EM = 60
+NARROW_EM, LOW_EM = 60, 28
 PHASE_ORDER = (1, 2, 3, 0)
 """Order in which phases are told: as they run, the rest last."""
 
@@ -282,11 +282,16 @@ class StepsView(SessionView):
     # -- size, language and theme ---------------------------------------------------------------------
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Put the summary below the legend where both do not fit in one line."""
+        """Put the summary below the legend where both do not fit in one line; no title in a low panel."""
         super().resizeEvent(event)
         narrow = self.width() < NARROW_EM * self.fontMetrics().height()
         direction = QBoxLayout.Direction.TopToBottom if narrow else QBoxLayout.Direction.LeftToRight
         self._texts.setDirection(direction)
+        side = Qt.AlignmentFlag.AlignLeft if narrow else Qt.AlignmentFlag.AlignRight
+        self._summary.setAlignment(side | Qt.AlignmentFlag.AlignVCenter)
+        self._peak.getPlotItem().getAxis("bottom").showLabel(
+            self.height() > LOW_EM * self.fontMetrics().height()
+        )
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the language and the palette."""

@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from psygnal import SignalInstance
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, Qt
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -36,6 +36,7 @@ from tensorscope.views.tensor.tensor_item_model import COLUMNS, NAME, TensorItem
 from tensorscope.views.tensor.tensor_names import TensorNames
 from tensorscope.views.tensor.tensor_panel import TensorPanel
 
+NARROW_EM = 60
 COLUMN_CHARACTERS = (30, 16, 17, 10, 20, 11, 10, 12, 13, 14, 11, 14, 20)
 
 
@@ -253,6 +254,16 @@ class TensorView(SessionView):
         flags = QItemSelectionModel.SelectionFlag
         selection.setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
         self._table.scrollTo(index)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the grid below the table where there is no room beside it."""
+        super().resizeEvent(event)
+        narrow = self.width() < NARROW_EM * self.fontMetrics().height() and self.height() > self.width()
+        orientation = Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal
+        if orientation != self._splitter.orientation():
+            self._splitter.setOrientation(orientation)
+            self._splitter.setSizes([2000, 3000] if narrow else [1000, 1000])
+            self._show_current()
 
     def showEvent(self, event: QShowEvent) -> None:
         """Scroll to what is selected: a table that was never laid out could not."""
