@@ -23,7 +23,10 @@ MIN_BYTES = 1024
 WARM_UP_STEPS = 3
 RECENT_STEPS = 2
 """The newest steps' blocks may be freed in the next one: they prove nothing."""
-_ACTIVATION = CATEGORIES.index("activation")
+_IN_GRAPHS = (CATEGORIES.index("activation"), CATEGORIES.index("input"))
+"""Categories of what a graph saves beside parameters, which live on anyway."""
+_PROOF_SHARE = 0.5
+"""Of the deep step's saved bytes so much must be alive: a result that is cached on purpose is less."""
 _SHOWN_MODULES = 5
 
 
@@ -54,14 +57,14 @@ class GrowthData:
 def growth_findings(data: GrowthData) -> list[Finding]:
     """Return what grows: first graphs that are kept, then anything else."""
     alive = alive_at_end(data.rows)
-    is_activation = data.rows.category[alive] == _ACTIVATION
     kept_graph = _proven_saved_bytes(data, alive)
     found = []
     if kept_graph:
-        growth = _growth(data, alive[is_activation])
+        of_graph = np.isin(data.rows.category[alive], _IN_GRAPHS)
+        growth = _growth(data, alive[of_graph])
         if growth is not None:
             found.append(_graph_kept(data, growth, kept_graph))
-            alive = alive[~is_activation]
+            alive = alive[~of_graph]
     growth = _growth(data, alive)
     if growth is not None:
         found.append(_live_bytes_grow(data, growth))
@@ -94,13 +97,22 @@ def _growth(data: GrowthData, alive: Longs) -> _Growth | None:
 
 
 def _proven_saved_bytes(data: GrowthData, alive: Longs) -> int:
-    """Return the bytes of the deep step's saved tensors that outlived at least `RECENT_STEPS` steps."""
-    if not len(data.saved_storages) or not len(data.steps):
+    """Return the bytes of the deep step's saved tensors that outlived it by more than `RECENT_STEPS`.
+
+    0 unless most of them did: then it is the graph that lives, not one result of it.
+    """
+    if not len(data.steps) or data.graph_step > data.steps[-1] - RECENT_STEPS:
         return 0
-    old = data.graph_step <= data.steps[-1] - RECENT_STEPS
-    mine = alive[(data.rows.step[alive] == data.graph_step) & (data.rows.category[alive] == _ACTIVATION)]
-    held = mine[np.isin(data.rows.address[mine], data.saved_storages)]
-    return int(data.rows.delta_bytes[held].sum()) if old else 0
+    rows = data.rows
+    made = (rows.delta_bytes > 0) & (rows.step == data.graph_step) & np.isin(rows.category, _IN_GRAPHS)
+    saved = made & np.isin(rows.address, data.saved_storages)
+    held = alive[saved[alive]]
+    held_bytes = int(rows.delta_bytes[held].sum())
+    # An address may have been used twice within the step; the larger block is the honest measure.
+    first = np.unique(rows.address[saved], return_inverse=True)[1]
+    sizes = np.zeros(int(first.max(initial=-1)) + 1, np.int64)
+    np.maximum.at(sizes, first, rows.delta_bytes[saved])
+    return held_bytes if held_bytes >= _PROOF_SHARE * sizes.sum() and held_bytes else 0
 
 
 def _modules(data: GrowthData, growth: _Growth) -> list[dict[str, object]]:
@@ -144,7 +156,7 @@ def _graph_kept(data: GrowthData, growth: _Growth, saved_bytes: int) -> Finding:
     return Finding(
         "graph-kept",
         "error",
-        f"The autograd graph is kept across steps: {per_step} of activations stay alive every step "
+        f"The autograd graph is kept across steps: {per_step} that it holds stay alive every step "
         f"(steps {growth.first_step} to {growth.last_step}).",
         {
             **_evidence(data, growth),
@@ -167,6 +179,6 @@ def _live_bytes_grow(data: GrowthData, growth: _Growth) -> Finding:
         f"{growth.first_step} to {growth.last_step} are still alive, most of it {largest.replace('_', ' ')}.",
         _evidence(data, growth),
         _where(data, growth),
-        "Look at who keeps the blocks of these modules: a list or cache that only grows, or predictions "
-        "that are collected on the device.",
+        "Look at who keeps the blocks of these modules: a list or cache that only grows, or predictions and "
+        "losses that are collected on the device; keep tensor.detach().cpu() or loss.item() instead.",
     )

@@ -28,7 +28,7 @@ class FindingTexts(QObject):
         """Return the finding as one sentence."""
         templates = {
             "graph-kept": self.tr(
-                "The autograd graph is kept across steps: {size} of activations stay alive every step "
+                "The autograd graph is kept across steps: {size} that it holds stay alive every step "
                 "(steps {first} to {last})."
             ),
             "live-bytes-grow": self.tr(
@@ -55,7 +55,8 @@ class FindingTexts(QObject):
             ),
             "live-bytes-grow": self.tr(
                 "Look at who keeps the blocks of these modules: a list or cache that only grows, or "
-                "predictions that are collected on the device."
+                "predictions and losses that are collected on the device; keep tensor.detach().cpu() or "
+                "loss.item() instead."
             ),
         }
         return texts.get(finding.code, finding.advice)
