@@ -37,18 +37,20 @@ while connection.recv(1 << 20):
 """
 QUIET_CORES = 0.3
 """A block counts by the clock while other programs used less than this much of a core."""
-CLOCKS = ("wall", "process_cpu", "thread_cpu")
+CLOCKS = ("wall", "process_cpu", "thread_cpu", "thread_best")
 
 
 class Times(NamedTuple):
     """Seconds of a step (medians of a block): by the clock, CPU of the process, of this thread.
 
+    `thread_best` is the least CPU that a step of this thread took, which others disturb least;
     `foreign` is how many cores all other programs of the machine used meanwhile.
     """
 
     wall: float
     process_cpu: float
     thread_cpu: float
+    thread_best: float
     foreign: float
 
 
@@ -110,7 +112,7 @@ def timed(step: Callable[[], None], steps: int, warm_up: int = 2) -> Times:
         rows.append((time.perf_counter() - wall, time.process_time() - process, time.thread_time() - thread))
     foreign = (_foreign_seconds() - busy) / (time.perf_counter() - since)
     wall, process, thread = (median(list(column)) for column in zip(*rows, strict=True))
-    return Times(wall, process, thread, foreign)
+    return Times(wall, process, thread, min(row[2] for row in rows), foreign)
 
 
 def wait_for_quiet(patience_seconds: float = 120.0) -> None:
@@ -128,15 +130,26 @@ class Pairs:
 
     def __init__(self) -> None:
         self._ratios: list[Times] = []
+        self._plain_bests: list[float] = []
+        self._bests: list[float] = []
 
     def add(self, before: Times, found: Times, after: Times) -> None:
         """Add one block."""
-        rows = zip(found[:3], before[:3], after[:3], strict=True)
-        wall, process, thread = (2 * f / (b + a) for f, b, a in rows)
-        self._ratios.append(Times(wall, process, thread, max(before.foreign, found.foreign, after.foreign)))
+        self._plain_bests += [before.thread_best, after.thread_best]
+        self._bests.append(found.thread_best)
+        rows = zip(found[:4], before[:4], after[:4], strict=True)
+        wall, process, thread, best = (2 * f / (b + a) for f, b, a in rows)
+        foreign = max(before.foreign, found.foreign, after.foreign)
+        self._ratios.append(Times(wall, process, thread, best, foreign))
 
     def ratio(self, clock: str) -> float:
-        """Return the median ratio; by the clock, of quiet blocks where there are some."""
+        """Return the median ratio; by the clock, of quiet blocks where there are some.
+
+        Of `thread_best`, the ratio of the lower quartiles over all blocks.
+        """
+        if clock == "thread_best":
+            plain, found = sorted(self._plain_bests), sorted(self._bests)
+            return found[len(found) // 4] / plain[len(plain) // 4]
         rows = [row for row in self._ratios if row.foreign < QUIET_CORES]
         rows = rows if clock == "wall" and len(rows) >= 3 else self._ratios
         return median([float(getattr(row, clock)) for row in rows])

@@ -79,7 +79,7 @@ def main(rounds: int) -> None:
     for kind in KINDS:
         pairs, growth = Pairs(), Growth()
         for _ in range(rounds):
-            wait_for_quiet(4.0)
+            wait_for_quiet(2.0)
             before = timed(step, STEPS, warm_up=1)
             found = _block(kind, step, stopped_steps if kind == "stopped" else STEPS, growth)
             pairs.add(before, found, timed(step, STEPS, warm_up=1))
