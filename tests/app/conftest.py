@@ -9,7 +9,6 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from tensorscope.app.application import WindowRequest, make_window
-from tensorscope.app.languages import Languages
 from tensorscope.app.main_window import MainWindow
 from tensorscope.app.theme import apply_theme
 from tests.support.demo_session import record_demo
@@ -43,9 +42,9 @@ def new_window(qtbot: QtBot, qapp) -> Iterator[Callable[[], MainWindow]]:
 
     yield make
     for window in made:
+        window.actions_by_id["view.english"].trigger()
         window.close()
         window.deleteLater()
-    Languages(qapp).use("en")
     apply_theme(qapp, "light")
     qtbot.wait(1)
 

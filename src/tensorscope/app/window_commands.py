@@ -167,16 +167,20 @@ class WindowCommands(QObject):
 
     # -- session --------------------------------------------------------------------------------
 
-    def pause(self, checked: bool) -> None:
+    def pause(self) -> None:
         """Stop or resume taking in data."""
+        # What the action shows may be a tick old, so the session is asked.
         if self._session is not None:
-            self._session.set_paused(checked)
+            self._session.set_paused(not self._session.paused)
+            self.update_state()
 
-    def follow(self, checked: bool) -> None:
+    def follow(self) -> None:
         """Follow the newest step, or stay."""
-        if self._session is not None:
-            step = self._session.last_step if checked else self._session.current_step
-            self._session.go_to_step(step, follow=checked)
+        session = self._session
+        if session is not None:
+            follow = not session.follow
+            session.go_to_step(session.last_step if follow else session.current_step, follow=follow)
+            self.update_state()
 
     def previous_step(self) -> None:
         """Show the step before."""
