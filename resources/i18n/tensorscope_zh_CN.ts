@@ -357,10 +357,6 @@
         <translation>问题</translation>
     </message>
     <message>
-        <source>The autograd graph is kept across steps: {size} of activations stay alive every step (steps {first} to {last}).</source>
-        <translation>自动求导图跨步被保留：每一步有 {size} 的激活值不被释放（第 {first} 至 {last} 步）。</translation>
-    </message>
-    <message>
         <source>Live bytes grow every step: {size} allocated in each of steps {first} to {last} are still alive.</source>
         <translation>存活字节逐步增长：第 {first} 至 {last} 步每步分配的 {size} 至今仍未释放。</translation>
     </message>
@@ -369,8 +365,12 @@
         <translation>有某个比这一步活得更久的对象仍引用着带 grad_fn 的结果：损失列表、累加和或隐藏状态。请改为保留 loss.item() 或 tensor.detach()。</translation>
     </message>
     <message>
-        <source>Look at who keeps the blocks of these modules: a list or cache that only grows, or predictions that are collected on the device.</source>
-        <translation>请查看是谁保留着这些模块的内存块：只增不减的列表或缓存，或在设备上收集的预测结果。</translation>
+        <source>The autograd graph is kept across steps: {size} that it holds stay alive every step (steps {first} to {last}).</source>
+        <translation>自动求导图跨步被保留：每一步有 {size} 由它持有的内存不被释放（第 {first} 至 {last} 步）。</translation>
+    </message>
+    <message>
+        <source>Look at who keeps the blocks of these modules: a list or cache that only grows, or predictions and losses that are collected on the device; keep tensor.detach().cpu() or loss.item() instead.</source>
+        <translation>请查看是谁保留着这些模块的内存块：只增不减的列表或缓存，或在设备上收集的预测与损失；请改为保留 tensor.detach().cpu() 或 loss.item()。</translation>
     </message>
     <message>
         <source>First step</source>
