@@ -41,10 +41,10 @@ class DockLayout:
             [docks[LEFT[0]], docks[LEFT[1]]], [height // 2, height // 2], Qt.Orientation.Vertical
         )
 
-    def restore(self, settings: Settings) -> bool:
-        """Put everything where it was; False if that is unknown, or of another version."""
+    def restore(self, settings: Settings, with_window: bool) -> bool:
+        """Put the docks (and the window) where they were; False if that is unknown, or of another version."""
         kept = settings.layout()
-        if kept is None or not self._restore_geometry(kept[0]):
+        if kept is None or (with_window and not self._restore_geometry(kept[0])):
             return False
         return self._window.restoreState(kept[1], LAYOUT_VERSION)
 

@@ -9,6 +9,7 @@ from tensorscope.core.resource_paths import resource_path
 
 LANGUAGES = {"en": "English", "zh_CN": "简体中文"}
 """Setting to the name that each language gives itself."""
+_NAME = "tensorscopeTranslator"
 
 
 def system_language() -> str:
@@ -17,18 +18,17 @@ def system_language() -> str:
 
 
 class Languages:
-    """The translators of one application. GUI thread."""
+    """The translators of one application, which owns them. GUI thread."""
 
     def __init__(self, application: QApplication) -> None:
         self._application = application
-        self._translators: list[QTranslator] = []
         self.current = "en"
 
     def use(self, language: str) -> None:
         """Switch to `language`; every widget then gets a LanguageChange event."""
-        for translator in self._translators:
+        for translator in self._application.findChildren(QTranslator, _NAME):
             self._application.removeTranslator(translator)
-        self._translators = []
+            translator.deleteLater()
         self.current = language if language in LANGUAGES else "en"
         QLocale.setDefault(QLocale(self.current))
         if self.current == "en":
@@ -40,6 +40,6 @@ class Languages:
 
     def _install(self, name: str, folder: str) -> None:
         translator = QTranslator(self._application)
+        translator.setObjectName(_NAME)
         if translator.load(name, folder):
             self._application.installTranslator(translator)
-            self._translators.append(translator)

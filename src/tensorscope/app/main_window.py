@@ -188,14 +188,13 @@ class MainWindow(QMainWindow):
         if shown:
             for dock in self.docks.values():
                 dock.hide()
-        elif not self._restored:
-            self._restored = True
-            if not self.dock_layout.restore(self.settings):
-                self.dock_layout.apply_default()
-                # Sizes are only known once the docks have been laid out.
-                QTimer.singleShot(0, self.dock_layout.apply_default)
-        else:
+            return
+        first, self._restored = not self._restored, True
+        if not self.dock_layout.restore(self.settings, with_window=first):
             self.dock_layout.apply_default()
+            # Sizes are only known once the docks have been laid out.
+            QTimer.singleShot(0, self.dock_layout.apply_default)
+        self.notice_bar.setVisible(bool(self.notices.notices))  # no matter how it was when that was kept
 
     # -- what happens ---------------------------------------------------------------------------
 
@@ -209,8 +208,7 @@ class MainWindow(QMainWindow):
         self.setWindowTitle(f"{session.title} — TensorScope" if session.title else "TensorScope")
 
     def _on_closed(self) -> None:
-        if self.docks["steps"].isVisible():
-            self.dock_layout.save(self.settings)
+        self.dock_layout.save(self.settings)
         session = SessionModel()
         for view in self.views.values():
             view.set_session(session)

@@ -29,7 +29,6 @@ class OpeningBar(QWidget):
         for widget in (self._label, self._progress, self._cancel):
             layout.addWidget(widget)
         self.follow(None)
-        self._retranslate()
 
     def follow(self, opening: Opening | None) -> None:
         """Speak of `opening` from now on; of None, be hidden."""
@@ -39,7 +38,7 @@ class OpeningBar(QWidget):
         if opening is not None:
             self._progress.setRange(0, 0)  # busy, until its size is known
             opening.progressed.connect(self._on_progress)
-            self._retranslate()
+        self._retranslate()
         self.setVisible(opening is not None)
 
     def _on_progress(self, done: int, total: int) -> None:
@@ -53,7 +52,7 @@ class OpeningBar(QWidget):
             self._retranslate()
 
     def _retranslate(self) -> None:
-        if self._opening is not None:
-            self._label.setText(self.tr("Opening {name}").format(name=self._opening.name))
+        name = "" if self._opening is None else self._opening.name
+        self._label.setText(self.tr("Opening {name}").format(name=name) if name else "")
         self._progress.setAccessibleName(self.tr("How far the opening is"))
         self._cancel.setText(self.tr("Cancel"))
