@@ -358,6 +358,19 @@ def test_that_closing_the_window_ends_the_program_it_started(live, qtbot):
     qtbot.waitUntil(lambda: process.poll() is not None, timeout=20_000)
 
 
+def test_that_closing_the_window_leaves_a_program_alone_that_was_to_be_run(window, tmp_path, qtbot):
+    script = tmp_path / "endless.py"
+    script.write_text(ENDLESS)
+    window.controller.run_script(TargetOptions([str(script)], quiet=True, outlives_window=True))
+    qtbot.waitUntil(lambda: window.controller.session is not None, timeout=60_000)
+    qtbot.waitUntil(lambda: window.controller.session.recorded_steps > 2, timeout=60_000)
+    window.close()
+    (target,) = window.controller.left_running
+    qtbot.wait(500)
+    assert target.exit_code is None
+    target.stop()
+
+
 def test_that_a_script_that_fails_says_why_in_the_window(window, tmp_path, qtbot):
     script = tmp_path / "broken.py"
     script.write_text("import torch\nraise ValueError('no data')\n")

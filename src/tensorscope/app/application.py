@@ -21,7 +21,7 @@ from tensorscope.app.settings import Settings
 from tensorscope.app.theme import apply_theme
 from tensorscope.app.window_commands import WindowCommands
 from tensorscope.core.version import VERSION
-from tensorscope.launch.target import TargetOptions
+from tensorscope.launch.target import Target, TargetOptions
 
 LOGGER = logging.getLogger("tensorscope")
 
@@ -115,7 +115,19 @@ def run_window(request: WindowRequest) -> int:
     if crash_file is not None:
         faulthandler.disable()
         crash_file.close()
+    for target in window.controller.left_running:
+        code = code or _wait_for(target)
     return code
+
+
+def _wait_for(target: Target) -> int:
+    """Wait for a program that goes on without its window, as a shell would; return 0 or 1."""
+    sys.stderr.write(f"tensorscope: {target.name} goes on without the window; Ctrl-C stops it.\n")
+    try:
+        return int(target.process.wait() != 0)
+    except KeyboardInterrupt:
+        target.wait_after_interrupt()
+        raise
 
 
 def _enable_crash_file() -> TextIO | None:

@@ -25,7 +25,8 @@ def _end(target: Target) -> None:
 class SessionController(QObject):
     """Opens, replaces and closes the session. GUI thread.
 
-    A program that we started ends with its session; one that we attached to goes on.
+    The demo ends with its session; a program that we attached to, or that the person asked us to run,
+    goes on.
     """
 
     session_opened = Signal(object)
@@ -39,6 +40,8 @@ class SessionController(QObject):
         super().__init__(parent)
         self.session: SessionModel | None = None
         self.target: Target | None = None
+        self.left_running: list[Target] = []
+        """Programs that we started and that go on without a window."""
         self._link: Link | None = None
         self._opening: Opening | None = None
         self._record: Path | None = None
@@ -111,7 +114,9 @@ class SessionController(QObject):
             session.stop_recording()
         if link is not None:
             link.close()
-        if target is not None:
+        if target is not None and target.outlives_window and target.exit_code is None:
+            self.left_running.append(target)
+        elif target is not None:
             _end(target)
         if session is not None:
             self.session_closed.emit()

@@ -43,7 +43,7 @@ def run(settings: argparse.Namespace) -> int:
     options = TargetOptions(
         [settings.script, *settings.arguments], module=settings.module, python=settings.python,
         record=settings.record, steps=settings.steps, level=settings.level, address=settings.address,
-        token_file=settings.token_file,
+        token_file=settings.token_file, outlives_window=True,
     )  # fmt: skip
     if not settings.headless:
         return show_window("Add --headless --record FILE to record without one.", script=options)

@@ -41,6 +41,8 @@ class TargetOptions:
         Where the agent listens: ``""`` for its default socket, ``none``, or an address.
     quiet
         Keep the script's own output to ourselves (only its tail is kept, for messages).
+    outlives_window
+        Closing the window leaves the program running: it is somebody's, not our demo.
     """
 
     argv: Sequence[str]
@@ -52,6 +54,7 @@ class TargetOptions:
     address: str = ""
     token_file: Path | None = None
     quiet: bool = False
+    outlives_window: bool = False
     environment: dict[str, str] = field(default_factory=dict)
 
 
@@ -68,6 +71,7 @@ class Target:
     def __init__(self, process: subprocess.Popen[str], ready: IO[str], options: TargetOptions) -> None:
         self.process = process
         self.name = options.argv[0]
+        self.outlives_window = options.outlives_window
         self._python = options.python
         self.address = ""
         self._ready = ready
