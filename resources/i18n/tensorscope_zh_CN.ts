@@ -428,8 +428,8 @@
         <translation>未发现问题。关于增长的规则需要 {n} 步才能作出证明。</translation>
     </message>
     <message>
-        <source>Nothing found.</source>
-        <translation>未发现问题。</translation>
+        <source>Nothing found. Looked for autograd graphs that are kept across steps, and for live bytes that grow every step.</source>
+        <translation>未发现问题。已检查：跨步保留的自动求导图，以及逐步增长的存活字节。</translation>
     </message>
     <message>
         <source>Severity</source>

@@ -205,7 +205,10 @@ class FindingsView(SessionView):
         if need == "steps":
             text = self.tr("Nothing found. Rules about growth need {n} steps before they can prove anything.")
             return text.format(n=NEEDED_STEPS)
-        return self.tr("Nothing found.")
+        return self.tr(
+            "Nothing found. Looked for autograd graphs that are kept across steps, and for live bytes that "
+            "grow every step."
+        )
 
     def _current(self) -> Finding | None:
         row = self._list.currentRow()
