@@ -46,12 +46,11 @@ def growth_data(store: SessionStore) -> GrowthData | None:
     known = steps["live_bytes"][first_step:] >= 0
     graph = store.records("graph")
     saved = graph[0].columns["saved_storage"] if graph else np.empty(0, np.uint64)
-    ids = np.unique(rows.module)
     return GrowthData(
         rows,
         steps["step"][first_step:][known].astype(np.int64),
         steps["live_bytes"][first_step:][known],
         saved.astype(np.uint64),
         graph[0].step if graph else -1,
-        {int(number): store.string(int(number)) for number in ids},
+        dict(enumerate(store.strings)),  # not only those of the rows: to find them takes longer
     )
