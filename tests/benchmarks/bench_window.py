@@ -19,7 +19,8 @@ from PySide6.QtWidgets import QApplication
 
 from tensorscope.app.application import WindowRequest, make_window
 from tensorscope.app.main_window import MainWindow
-from tests.support.demo_session import demo_options
+from tensorscope.core.resource_paths import resource_path
+from tensorscope.launch.target import TargetOptions
 
 STREAM_SECONDS, IDLE_SECONDS = 15.0, 5.0
 
@@ -81,7 +82,7 @@ def main() -> None:
     building = stalls.take()
     run_for(application, IDLE_SECONDS)
     idle = stalls.take()
-    window.controller.run_script(demo_options())
+    window.controller.run_script(TargetOptions([str(resource_path("demos/char_gpt.py"))], quiet=True))
     wait_for_steps(application, window, 3)
     opening = stalls.take()
     for panel in ("graph", "tensor", "lab", "findings"):
