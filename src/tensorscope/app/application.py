@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication
 
 from tensorscope.app.languages import Languages
 from tensorscope.app.main_window import MainWindow
+from tensorscope.app.quit_signals import QuitSignals
 from tensorscope.app.settings import Settings
 from tensorscope.app.theme import apply_theme
 from tensorscope.app.window_commands import WindowCommands
@@ -53,9 +54,6 @@ class ErrorHub(QObject):
     def _on_exception(
         self, kind: type[BaseException], error: BaseException, trace: TracebackType | None
     ) -> None:
-        if issubclass(kind, KeyboardInterrupt):
-            QApplication.quit()
-            return
         LOGGER.error("Something went wrong", exc_info=(kind, error, trace))
         self.failed.emit(f"{kind.__name__}: {error}")
 
@@ -106,10 +104,13 @@ def run_window(request: WindowRequest) -> int:
     hub.install()
     window = make_window(application, request)
     hub.failed.connect(window.on_error)
+    quit_signals = QuitSignals()
+    quit_signals.asked.connect(window.close)
     window.show()
     start_request(window, request)
     QTimer.singleShot(0, window.build_views)  # after the first paint
     code = application.exec()
+    quit_signals.restore()
     qInstallMessageHandler(None)
     sys.excepthook = sys.__excepthook__
     if crash_file is not None:
