@@ -41,7 +41,7 @@ class DockLayout:
             [docks[LEFT[0]], docks[LEFT[1]]], [height // 2, height // 2], Qt.Orientation.Vertical
         )
 
-    def restore(self, settings: Settings, with_window: bool) -> bool:
+    def restore(self, settings: Settings, with_window: bool = True) -> bool:
         """Put the docks (and the window) where they were; False if that is unknown, or of another version."""
         kept = settings.layout()
         if kept is None or (with_window and not self._restore_geometry(kept[0])):
