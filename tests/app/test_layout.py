@@ -37,20 +37,6 @@ def test_that_a_panel_comes_to_the_front_by_its_number(opened, number):
     assert not opened.docks[name].visibleRegion().isEmpty()
 
 
-def test_that_a_new_window_has_the_layout_of_the_last(new_window, sample_file, qtbot):
-    first = open_file(new_window(), sample_file, qtbot)
-    first.docks["lab"].hide()
-    first.docks["memory"].setFloating(True)
-    qtbot.wait(10)
-    first.close()
-    second = open_file(new_window(), sample_file, qtbot)
-    assert hidden(second) == {"lab"}
-    assert second.docks["memory"].isFloating()
-    second.actions_by_id["view.reset_layout"].trigger()
-    assert hidden(second) == set()
-    assert not second.docks["memory"].isFloating()
-
-
 def test_that_a_layout_survives_another_session(opened, sample_file, qtbot):
     opened.docks["lab"].hide()
     opened.actions_by_id["file.close"].trigger()

@@ -6,19 +6,7 @@ import pytest
 from PySide6.QtWidgets import QListWidget
 
 from tensorscope.app.application import ErrorHub, WindowRequest, make_window
-from tensorscope.app.settings import MAX_RECENT, Settings, settings_file
-
-
-def test_that_the_last_ten_files_are_kept_the_newest_first_and_each_once(tmp_path):
-    settings = Settings()
-    paths = [tmp_path / f"{number}.tscope" for number in range(12)]
-    for path in [*paths, paths[5]]:
-        settings.add_recent_file(path)
-    kept = Settings().recent_files
-    assert len(kept) == MAX_RECENT == 10
-    assert kept[0] == str(paths[5])
-    assert kept[1] == str(paths[11])
-    assert len(set(kept)) == len(kept)
+from tensorscope.app.settings import Settings, settings_file
 
 
 def test_that_recent_files_are_offered_and_those_that_are_gone_are_greyed(
