@@ -59,5 +59,5 @@ def window(new_window) -> MainWindow:
 def opened(window: MainWindow, sample_file: Path, qtbot: QtBot) -> MainWindow:
     """The window on the sample file."""
     window.open_path(sample_file)
-    qtbot.waitUntil(lambda: window.controller.session is not None, timeout=20_000)
+    qtbot.waitUntil(lambda: window.controller.session is not None and window.is_idle(), timeout=20_000)
     return window

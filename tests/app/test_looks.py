@@ -100,6 +100,7 @@ def test_that_buttons_of_qt_speak_the_language_too(window):
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_that_colours_are_kept_and_reach_the_charts(opened, theme, qapp, qtbot):
     opened.actions_by_id[f"view.{theme}"].trigger()
+    qtbot.wait(1)  # Qt posts the new palette to each widget
     assert opened.settings.theme == theme
     assert qapp.palette().color(QPalette.ColorRole.Base) == make_palette(theme).color(QPalette.ColorRole.Base)
     dark = theme == "dark"

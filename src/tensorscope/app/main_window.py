@@ -49,6 +49,8 @@ class MainWindow(QMainWindow):
         self.pump = LivePump(self._list_views, self)
         self._menus: dict[str, QMenu] = {}
         self._waiting_views = list(VIEW_CLASSES)
+        self._behind: list[SessionView] = []
+        """Views that still show the session before."""
         self._restored = False
         self._build_ui()
         self._connect()
@@ -175,7 +177,7 @@ class MainWindow(QMainWindow):
 
     def is_idle(self) -> bool:
         """Whether everything is built and every visible view shows what is known."""
-        return not self._waiting_views and self.pump.is_idle()
+        return not self._waiting_views and not self._behind and self.pump.is_idle()
 
     def _list_views(self) -> list[SessionView]:
         return list(self.views.values())
@@ -200,14 +202,21 @@ class MainWindow(QMainWindow):
 
     def _on_opened(self, session: SessionModel) -> None:
         self._show_welcome(False)
-        for view in self.views.values():
-            view.set_session(session)
+        # What can be seen comes first; one view an event-loop turn, so that no turn is long.
+        self._behind = sorted(self.views.values(), key=lambda view: not view.isVisible())
+        self._catch_up()
         self.step_bar.set_session(session)
         self.status.set_session(session)
         self.pump.set_session(session)
         self.setWindowTitle(f"{session.title} — TensorScope" if session.title else "TensorScope")
 
+    def _catch_up(self) -> None:
+        if self._behind and self.controller.session is not None:
+            self._behind.pop(0).set_session(self.controller.session)
+            QTimer.singleShot(0, self._catch_up)
+
     def _on_closed(self) -> None:
+        self._behind = []
         self.dock_layout.save(self.settings)
         session = SessionModel()
         for view in self.views.values():
