@@ -157,8 +157,34 @@ def test_that_attach_records_some_steps_and_leaves_the_program_running(endless, 
     address = process.stderr.readline().split()[-1]
     done = tensorscope("attach", address, "--headless", "--steps", 3, "--record", tmp_path / "b.tscope")
     assert done.returncode == 0, done.stderr
-    assert len(recorded(tmp_path / "b.tscope")) >= 3
+    assert len(recorded(tmp_path / "b.tscope")) == 3
     assert process.poll() is None
+
+
+def test_that_visitors_get_their_steps_and_disturb_neither_each_other_nor_a_recording(endless, tmp_path):
+    process = endless("--record", "a.tscope")
+    address = process.stderr.readline().split()[-1]
+    for number in range(2):
+        path = tmp_path / f"visitor{number}.tscope"
+        done = tensorscope("attach", address, "--headless", "--steps", 3, "--record", path)
+        assert done.returncode == 0, done.stderr
+        assert len(recorded(path)) == 3
+    last = recorded(path)[-1]
+    os.killpg(process.pid, signal.SIGINT)
+    process.communicate(timeout=60)
+    steps = recorded(tmp_path / "a.tscope")
+    assert steps == list(range(len(steps))), "the recording has every step"
+    assert len(steps) > last
+
+
+def test_that_the_first_step_of_a_visitor_began_when_they_came(endless, tmp_path):
+    address = endless().stderr.readline().split()[-1]
+    done = tensorscope("attach", address, "--headless", "--steps", 2, "--record", tmp_path / "b.tscope")
+    assert done.returncode == 0, done.stderr
+    store = load_session(tmp_path / "b.tscope").store
+    steps = store.tables["step"]
+    before = steps["t0_ns"][0] - store.origin_ns
+    assert steps["t1_ns"][0] - steps["t0_ns"][0] < before, "what nobody counted is in no step"
 
 
 def test_that_a_program_killed_while_attached_leaves_a_file_and_the_reason(endless, tmp_path):

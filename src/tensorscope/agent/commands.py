@@ -114,6 +114,11 @@ def _deep(agent: Agent, command: Command) -> Any:
 
 
 def _detach(agent: Agent, command: Command) -> Any:
+    if agent.options.record:
+        raise TensorScopeError(
+            f"The program records itself into {agent.options.record}, which detaching would end: "
+            "close the session instead, then it goes on as it was."
+        )
     agent.ask_detach()
 
 

@@ -61,6 +61,11 @@ class Courier:
         return self._client is not None or self._recorder is not None
 
     @property
+    def has_client(self) -> bool:
+        """Whether a window is attached."""
+        return self._client is not None
+
+    @property
     def address(self) -> str:
         """Where the agent listens; empty if nowhere."""
         return str(self.listener.address) if self.listener else ""

@@ -189,6 +189,8 @@ class Agent:
         if self._detach_wanted or self._recorded_all():
             self.detach("The recording is complete." if self._recorded_all() else "Detached.")
         elif self.courier.has_sink:
+            if not self.courier.has_client:
+                toggles.all_off(self.context)  # whoever switched something has left; the recording goes on
             self._begin()
             self.courier.wake()
         elif self._running is not None:

@@ -110,8 +110,7 @@ class SessionController(QObject):
         session, link, target = self.session, self._link, self.target
         self.session = self._link = self.target = None
         if session is not None:
-            session.send("detach")
-            session.stop_recording()
+            session.stop_recording()  # leaving restores the program; it can be attached to again
         if link is not None:
             link.close()
         if target is not None and target.outlives_window and target.exit_code is None:
@@ -137,7 +136,8 @@ class SessionController(QObject):
             self._on_state(session)
         if self._stop_after and session.recorded_steps >= self._stop_after:
             self._stop_after = 0
-            session.send("detach")
+            if self._link is not None:
+                self._link.close()
 
     def _tell(self, severity: str, text: str) -> None:
         LOGGER.log(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 
@@ -36,6 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except TensorScopeError as error:
         print(f"tensorscope: {error}", file=sys.stderr)
         return FAILED
+    except BrokenPipeError:  # whoever read what we print has had enough
+        sys.stdout = open(os.devnull, "w")  # noqa: SIM115  (flushed at exit, whatever is left)
+        return OK
     except KeyboardInterrupt:
         print("tensorscope: stopped.", file=sys.stderr)
         return FAILED

@@ -73,14 +73,14 @@ def _headless(settings: argparse.Namespace, token: str | None) -> int:
 
 
 def _record(session: SessionModel, steps: int) -> str:
-    """Take in frames until `steps` are complete or the target goes; return why it was lost."""
-    detaching = False
+    """Take in frames until `steps` are complete or the target goes; return why it was lost.
+
+    Leaving is enough: a program with nobody attached is as it was, and can be attached to again.
+    """
     while True:
-        while session.pump(budget_ms=50):
-            pass
-        if steps and session.recorded_steps >= steps and not detaching:
-            session.send("detach")
-            detaching = True
+        while session.pump(budget_ms=0):  # frame by frame, so that the file ends with the last step wanted
+            if 0 < steps <= session.recorded_steps:
+                return ""
         if session.state in ("closed", "lost"):
             problem = session.source.problem if session.source is not None else ""
             return problem if session.state == "lost" else ""

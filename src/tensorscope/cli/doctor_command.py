@@ -99,7 +99,9 @@ def _target(python: str) -> Iterator[Check]:
 
     probe = probe_interpreter(python)
     if not probe.torch:
-        yield Check("torch", probe.problem, ok=False, needed=False, advice=_TORCH_ADVICE)
+        # Without torch the window still works; an interpreter that was asked for must work.
+        asked = python != sys.executable
+        yield Check("torch", probe.problem, ok=False, needed=asked, advice=_TORCH_ADVICE)
         return
     yield Check("torch", f"{probe.torch} on Python {probe.python}")
     yield Check("devices", ", ".join(("CPU", *probe.devices)))

@@ -5,6 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tensorscope.core.errors import DataError
+
+if TYPE_CHECKING:
+    from tensorscope.models.session_model import SessionModel
 
 VIEWS = ("steps", "memory", "graph", "tensor", "lab", "findings")
 FORMATS = ("png", "svg", "csv", "dot")
@@ -36,8 +42,19 @@ def run(settings: argparse.Namespace) -> int:
     for problem in session.problems:
         print(f"tensorscope: {problem}", file=sys.stderr)
     if settings.step is not None:
+        if settings.step not in session.store.tables["step"]["step"]:
+            raise DataError(f"{settings.file} has no step {settings.step}: its last is {session.last_step}.")
         session.go_to_step(settings.step)
     if settings.select is not None:
+        if settings.select not in _tensor_names(session):
+            raise DataError(
+                f"{settings.file} has no tensor {settings.select!r}: see --view tensor --format csv."
+            )
         session.select(Selection(tensor=settings.select))
     export_view(session, settings.view, settings.format, settings.out, settings.theme)
     return 0
+
+
+def _tensor_names(session: SessionModel) -> set[str]:
+    records = session.store.records("tensors")
+    return {session.store.string(int(number)) for record in records for number in record.columns["name"]}

@@ -9,13 +9,18 @@ import numpy as np
 
 from tensorscope.core.schema import CATEGORIES, LEVELS, PHASES, ROLES
 from tensorscope.core.units import MISSING, format_bytes, three_digits
-from tensorscope.models.findings import find, missing
+from tensorscope.models.findings import NEEDED_STEPS, find, missing
 from tensorscope.models.memory_model import MemoryModel
 from tensorscope.models.session_store import Record, SessionStore
 
 SCHEMA = "tensorscope-report/1"
 _DEEP = LEVELS.index("deep")
 _TOP_MODULES = 10
+NO_FINDINGS = {
+    "nothing": "none",
+    "steps": f"none yet: rules about growth need {NEEDED_STEPS} steps",
+    "recorder": "none: allocations were not recorded",
+}
 
 
 def build_report(store: SessionStore) -> dict[str, Any]:
@@ -178,7 +183,7 @@ def report_text(report: dict[str, Any]) -> str:
         lines.append(f"Tensors   {tensors['count']} in {tensors['storages']} storages")
     lines += [f"Finding   {finding['title']} {finding['advice']}" for finding in report["findings"]]
     if not report["findings"]:
-        lines.append("Findings  none")
+        lines.append(f"Findings  {NO_FINDINGS[report['findings_need']]}")
     return "\n".join(lines)
 
 

@@ -7,6 +7,7 @@ import html
 from typing import Any
 
 from tensorscope.core.units import MISSING, format_bytes, three_digits
+from tensorscope.models.report import NO_FINDINGS
 
 _STYLE = """
 :root{color-scheme:light dark;--line:#d4d8de;--soft:#5b6169;--bar:#0072B2}
@@ -67,7 +68,7 @@ def _facts(report: dict[str, Any]) -> str:
 
 def _findings(report: dict[str, Any]) -> str:
     if not report["findings"]:
-        return "<h2>Findings</h2><p>None.</p>"
+        return f"<h2>Findings</h2><p>{_text(NO_FINDINGS[report['findings_need']].capitalize())}.</p>"
     items = "".join(
         f'<div class="finding"><p><b>{_text(finding["title"])}</b><br>{_text(finding["advice"])}</p></div>'
         for finding in report["findings"]

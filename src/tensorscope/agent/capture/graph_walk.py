@@ -47,6 +47,8 @@ class GraphWalk:
         self._context = context
         self._trace = trace
         self.saved: list[tuple[int, int, Facts]] = []
+        self._first_saved: set[int] = set()
+        """Where in `saved` the graph of each backward begins."""
         self.backward_ns: list[int] = []
         self.rows_of_parameters: dict[int, int] = {}
         self.numbers: list[int] = []
@@ -73,6 +75,7 @@ class GraphWalk:
 
         The caller must let go of the nodes before the program goes on.
         """
+        self._first_saved.add(len(self.saved))
         collecting = gc.isenabled()
         gc.disable()  # thousands of young tuples would only be looked at in vain
         try:
@@ -218,7 +221,9 @@ class GraphWalk:
         """
         saved_bytes = [0] * len(self.names)
         seen = set(kept)
-        for row, _, facts in self.saved:
+        for index, (row, _, facts) in enumerate(self.saved):
+            if index in self._first_saved:
+                seen = set(kept)  # what the backward before had freed may lie at the same address
             if facts.storage not in seen:
                 seen.add(facts.storage)
                 saved_bytes[row] += facts.storage_bytes

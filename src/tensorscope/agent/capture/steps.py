@@ -59,6 +59,9 @@ class StepsCapture(Capture):
         """Begin with the phase *other*."""
         self._statm = os.open("/proc/self/statm", os.O_RDONLY | os.O_CLOEXEC)
         self._engine_depth = self._optimizer_depth = 0
+        # Nobody counted while nobody listened: the step that begins now begins now.
+        self.start_ns = self._since_ns = perf_counter_ns()
+        self._phase_rows = array("q")
 
     def stop(self) -> None:
         """Close what `start` opened."""
