@@ -33,6 +33,10 @@ WITH_TORCH = {
     "exit 7": "train(3)\nsys.exit(7)\n",
     "error in the engine": "train(3)\ny = net(torch.ones(1, 4)).exp().sum()\ny.backward()\ny.backward()\n",
     "error in forward": "train(3)\nnet(torch.ones(3, 3))\n",
+    "descriptors that are something else now": (
+        "import os\nfiles = [open(os.devnull) for _ in range(40)]\ntrain(3)\n"
+        "for file in files: file.close()\nprint('fine')\n"
+    ),
     "interrupt": "train(3)\nraise KeyboardInterrupt\n",
     "compile": "train(3)\nnet = torch.compile(net, backend='eager')\ntrain(3)\n",
 }
@@ -43,6 +47,8 @@ WITHOUT_TORCH = {
     "error with a cause": "try:\n    1 / 0\nexcept ZeroDivisionError as e:\n    raise KeyError('k') from e\n",
     "own excepthook": "import sys\nsys.excepthook = lambda *a: print('hook', a[0], a[1])\n1 / 0\n",
     "syntax": "def f(:\n",
+    "annotations": "class C:\n    x: float = 1.0\nprint(C.__annotations__)\n",
+    "closed descriptors": "import os\nos.closerange(3, 256)\nprint('fine')\n",
 }
 ENDINGS = {**{name: TRAIN + text for name, text in WITH_TORCH.items()}, **WITHOUT_TORCH}
 

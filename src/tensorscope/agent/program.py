@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import weakref
 from collections.abc import Iterator
@@ -53,13 +54,13 @@ class Program:
 
     def add_root(self, module: Any) -> None:
         """Note a module that was called from outside any other, if it owns parameters."""
-        if next(module.parameters(), None) is None:
+        inside = _with_descendants(module)
+        if not any(one.__dict__.get("_parameters") for one in inside.values()):
             self._add_stray(module)
             return
-        if any(module is child for root in self.roots for child in root.modules()):
+        if any(id(module) in _with_descendants(root) for root in self.roots):
             self.stale = True
             return
-        inside = {id(child) for child in module.modules()}
         self._roots = [ref for ref in self._roots if ref() is not None and id(ref()) not in inside]
         self._roots.append(weakref.ref(module))
         self.stale = True
@@ -67,7 +68,9 @@ class Program:
     def add_optimizer(self, optimizer: Any) -> None:
         """Note an optimizer that has stepped."""
         if all(ref() is not optimizer for ref in self._optimizers):
-            self._optimizers.append(weakref.ref(optimizer))
+            # Programs that make an optimizer for each step would fill the list with dead ones.
+            alive = [ref for ref in self._optimizers if ref() is not None]
+            self._optimizers = [*alive, weakref.ref(optimizer)]
             self.stale = True
 
     def find_owners(self) -> None:
@@ -98,10 +101,12 @@ class Program:
         roots = self.roots
         taken: dict[str, int] = {}
         for root in roots:
-            kind = type(getattr(root, "_orig_mod", root)).__name__
+            # Not getattr: a __getattr__ of theirs may raise anything.
+            kind = type(root.__dict__.get("_modules", {}).get("_orig_mod", root)).__name__
             taken[kind] = taken.get(kind, 0) + 1
             name = kind if taken[kind] == 1 else f"{kind}_{taken[kind]}"
-            self._collect(root, "" if len(roots) == 1 else name)
+            with contextlib.suppress(Exception):  # what a module of theirs raises leaves it without names
+                self._collect(root, "" if len(roots) == 1 else name)
         self._collect_loose()
 
     def named_tensors(self) -> Iterator[tuple[str, str, Any]]:
@@ -195,3 +200,15 @@ def _with_grad(name: str, tensor: Any) -> Iterator[tuple[str, str, Any]]:
     grad = tensor.grad if tensor.is_leaf else None
     if grad is not None:
         yield f"{name}.grad", "gradient", grad
+
+
+def _with_descendants(module: Any) -> dict[int, Any]:
+    """Return `module` and all below it by id. Not through its methods, which may be overridden."""
+    found: dict[int, Any] = {}
+    waiting = [module]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and id(one) not in found:
+            found[id(one)] = one
+            waiting += one.__dict__.get("_modules", {}).values()
+    return found

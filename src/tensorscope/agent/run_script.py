@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.machinery
 import os
 import runpy
@@ -56,20 +57,34 @@ class _Announcer:
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
+        self._pipe = _identity(descriptor)
         if descriptor >= 0:
             os.set_inheritable(descriptor, False)
 
     def say(self, text: str) -> None:
         """Write one line and close."""
-        if self._descriptor >= 0:
-            os.write(self._descriptor, text.encode() + b"\n")
+        if self._is_ours():
+            with contextlib.suppress(OSError):  # the launcher may be gone: the program goes on
+                os.write(self._descriptor, text.encode() + b"\n")
         self.close()
 
     def close(self) -> None:
         """Close, if it is open."""
-        if self._descriptor >= 0:
+        if self._is_ours():
             os.close(self._descriptor)
         self._descriptor = -1
+
+    def _is_ours(self) -> bool:
+        """Whether the program has not closed it, and perhaps opened something else by that number."""
+        return self._descriptor >= 0 and _identity(self._descriptor) == self._pipe
+
+
+def _identity(descriptor: int) -> tuple[int, int] | None:
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _start_agent(arguments: argparse.Namespace, announce: _Announcer) -> None:
@@ -104,7 +119,8 @@ def _run_path(rest: list[str]) -> None:
     module.__file__ = path
     module.__dict__["__cached__"] = None
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", path)
-    exec(compile(source, path, "exec"), module.__dict__)
+    # The script has future statements of its own, and none of ours.
+    exec(compile(source, path, "exec", dont_inherit=True), module.__dict__)
 
 
 def _run_module(rest: list[str]) -> None:
