@@ -6,7 +6,7 @@ import threading
 from PySide6.QtWidgets import QProgressBar, QToolButton
 
 from tensorscope.app import session_opening
-from tensorscope.app.application import WindowRequest, make_window
+from tensorscope.app.application import WindowRequest, make_window, open_windows
 from tensorscope.launch.target import TargetOptions
 from tests.support.sample_file import sample_session_file
 
@@ -16,6 +16,21 @@ def shown(qapp, qtbot):
     qtbot.addWidget(window)
     window.show()
     return window
+
+
+def test_that_each_of_several_files_has_a_window(qapp, qtbot, tmp_path):
+    paths = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        paths.append(sample_session_file(tmp_path / name, steps=3).rename(tmp_path / f"{name}.tscope"))
+    windows = open_windows(qapp, WindowRequest(paths=tuple(paths)))
+    for window in windows:
+        qtbot.addWidget(window)
+    qtbot.waitUntil(
+        lambda: all(window.controller.session and window.is_idle() for window in windows), timeout=20_000
+    )
+    assert [window.controller.session.title for window in windows] == ["one.tscope", "two.tscope"]
+    assert all(window.isVisible() for window in windows)
 
 
 def test_that_reading_a_file_can_be_given_up(qapp, qtbot, tmp_path, monkeypatch):

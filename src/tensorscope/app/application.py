@@ -29,7 +29,10 @@ LOGGER = logging.getLogger("tensorscope")
 
 @dataclass(frozen=True)
 class WindowRequest:
-    """What the window should show first; at most one of `paths`, `address` and `script`."""
+    """What the window should show first; at most one of `paths`, `address` and `script`.
+
+    Each of `paths` has a window of its own, so that sessions can be looked at side by side.
+    """
 
     paths: tuple[Path, ...] = ()
     address: str = ""
@@ -92,6 +95,19 @@ def start_request(window: MainWindow, request: WindowRequest) -> None:
         window.open_path(request.paths[0])
 
 
+def open_windows(application: QApplication, request: WindowRequest) -> list[MainWindow]:
+    """Show a window on what was asked for, and one more for each further file."""
+    requests = [request, *(WindowRequest(paths=(path,)) for path in request.paths[1:])]
+    windows = []
+    for wanted in requests:
+        window = make_window(application, wanted)
+        window.show()
+        start_request(window, wanted)
+        QTimer.singleShot(0, window.build_views)  # after the first paint
+        windows.append(window)
+    return windows
+
+
 def run_window(request: WindowRequest) -> int:
     """Show the window until it is closed; return the exit code."""
     QApplication.setAttribute(Qt.ApplicationAttribute.AA_DontShowIconsInMenus)
@@ -102,13 +118,11 @@ def run_window(request: WindowRequest) -> int:
     crash_file = _enable_crash_file()
     hub = ErrorHub()
     hub.install()
-    window = make_window(application, request)
-    hub.failed.connect(window.on_error)
+    windows = open_windows(application, request)
     quit_signals = QuitSignals()
-    quit_signals.asked.connect(window.close)
-    window.show()
-    start_request(window, request)
-    QTimer.singleShot(0, window.build_views)  # after the first paint
+    for window in windows:
+        hub.failed.connect(window.on_error)
+        quit_signals.asked.connect(window.close)
     code = application.exec()
     quit_signals.restore()
     qInstallMessageHandler(None)
@@ -116,7 +130,7 @@ def run_window(request: WindowRequest) -> int:
     if crash_file is not None:
         faulthandler.disable()
         crash_file.close()
-    for target in window.controller.left_running:
+    for target in windows[0].controller.left_running:
         code = code or _wait_for(target)
     return code
 
