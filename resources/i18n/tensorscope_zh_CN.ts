@@ -274,6 +274,13 @@
     </message>
 </context>
 <context>
+    <name>BlocksPanel</name>
+    <message>
+        <source>{count} blocks alive, largest first</source>
+        <translation>{count} 个存活的内存块，最大的在前</translation>
+    </message>
+</context>
+<context>
     <name>CaptureMessage</name>
     <message>
         <source>The captured step cannot be shown: {reason}.</source>
@@ -825,6 +832,10 @@
         <translation>内存</translation>
     </message>
     <message>
+        <source>Memory details</source>
+        <translation>内存详情</translation>
+    </message>
+    <message>
         <source>Graph</source>
         <translation>计算图</translation>
     </message>
@@ -858,6 +869,49 @@
     <message>
         <source>Process {size}</source>
         <translation>进程 {size}</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryDetailsView</name>
+    <message>
+        <source>Memory details</source>
+        <translation>内存详情</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Address map</source>
+        <translation>地址图</translation>
+    </message>
+    <message>
+        <source>Allocator state</source>
+        <translation>分配器状态</translation>
+    </message>
+    <message>
+        <source>Peaks</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>Leaks</source>
+        <translation>泄漏</translation>
+    </message>
+    <message>
+        <source>Saved for backward</source>
+        <translation>为反向保存</translation>
+    </message>
+    <message>
+        <source>What would fit</source>
+        <translation>怎样才放得下</translation>
+    </message>
+    <message>
+        <source>Verdicts</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
     </message>
 </context>
 <context>

@@ -216,7 +216,7 @@ def test_that_the_demo_without_a_display_writes_everything(tmp_path):
     assert report["memory"]["peak_bytes"] > 0
     assert report["graph"]["nodes"] > 0
     page = (out / "report.html").read_text(encoding="utf-8")
-    views = ("steps", "memory", "graph", "tensor", "lab", "findings")
+    views = ("steps", "memory", "memory_details", "graph", "tensor", "lab", "findings")
     assert page.count("data:image/png;base64,") == len(views)
     for view in views:
         assert (out / f"{view}.png").read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication, QComboBox, QFileDialog, QPushButton,
 
 from tensorscope.app import application as app
 from tensorscope.app.main_window import MainWindow
+from tensorscope.app.view_registry import VIEW_CLASSES
 from tensorscope.core.resource_paths import resource_path
 from tensorscope.launch.target import Target, TargetOptions
 from tensorscope.models.graph_model import CLUSTER
@@ -58,7 +59,7 @@ class Person:
         yield lambda: self.session is not None and self.session.recorded_steps >= 5
         self.target = self.window.controller.target
         assert self.target is not None
-        yield lambda: set(self.window.views) == {"steps", "memory", "graph", "tensor", "lab", "findings"}
+        yield lambda: set(self.window.views) == set(VIEW_CLASSES)
         yield lambda: self.window.status.text("state") == "Live"
         self.seen["status"] = self.window.status.text("target")
 

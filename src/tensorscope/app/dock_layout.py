@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QDockWidget, QMainWindow
 from tensorscope.app.settings import LAYOUT_VERSION, Settings
 
 LEFT = ("steps", "memory")
-RIGHT = ("graph", "tensor", "lab", "findings", "log")
+RIGHT = ("graph", "memory_details", "tensor", "lab", "findings", "log")
 DEFAULT_SIZE_PX = (1400, 900)
 
 

@@ -320,6 +320,7 @@ class MainWindow(QMainWindow):
         return {
             "steps": self.tr("Steps"),
             "memory": self.tr("Memory"),
+            "memory_details": self.tr("Memory details"),
             "graph": self.tr("Graph"),
             "tensor": self.tr("Tensors"),
             "lab": self.tr("Lab"),

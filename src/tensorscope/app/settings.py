@@ -12,7 +12,7 @@ from tensorscope.app.languages import LANGUAGES, system_language
 from tensorscope.app.theme import THEMES
 
 MAX_RECENT = 10
-LAYOUT_VERSION = 1
+LAYOUT_VERSION = 2
 """Grows whenever docks are added or renamed, so that an older layout is not forced on them."""
 
 

@@ -9,6 +9,7 @@ from tensorscope.views.session_view import SessionView
 VIEW_CLASSES = {
     "steps": "tensorscope.views.steps.steps_view:StepsView",
     "memory": "tensorscope.views.memory.memory_view:MemoryView",
+    "memory_details": "tensorscope.views.memory_details.memory_details_view:MemoryDetailsView",
     "graph": "tensorscope.views.graph.graph_view:GraphView",
     "tensor": "tensorscope.views.tensor.tensor_view:TensorView",
     "lab": "tensorscope.views.lab.lab_view:LabView",

@@ -12,7 +12,7 @@ from tensorscope.core.errors import DataError
 if TYPE_CHECKING:
     from tensorscope.models.session_model import SessionModel
 
-VIEWS = ("steps", "memory", "graph", "tensor", "lab", "findings")
+VIEWS = ("steps", "memory", "memory_details", "graph", "tensor", "lab", "findings")
 FORMATS = ("png", "svg", "csv", "dot")
 EXAMPLES = """examples:
   tensorscope export run.tscope --view memory --format svg --out memory.svg

@@ -11,8 +11,9 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorscope.compute.cancelling import Cancelled
 from tensorscope.compute.graph_condense import CLUSTER, Condensed, Level
-from tensorscope.compute.graph_layout import Cancelled, Placed, Shapes, place
+from tensorscope.compute.graph_layout import Placed, Shapes, place
 
 Floats = NDArray[np.float64]
 PAD_PX = 12.0

@@ -6,9 +6,11 @@ every entry and edge, and of the dummies that keep lanes free for edges across s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+from tensorscope.compute.cancelling import Cancelled, CancelledError
 
 SWEEPS = 4
 MAX_SPAN = 64
@@ -21,13 +23,8 @@ LAYER_GAP_PX, PORT_GAP_PX, SIDE_GAP_PX, LANE_PX = 26.0, 9.0, 16.0, 5.0
 
 STILL_PX = 0.25
 
-Cancelled = Callable[[], bool]
 Links = list[list[tuple[int, float, float]]]
 """For each entry: (neighbour, offset here, offset there)."""
-
-
-class LayoutCancelledError(Exception):
-    """The answer is not wanted any more."""
 
 
 @dataclass
@@ -114,7 +111,7 @@ class _Layout:
     def visit(self, number: int) -> None:
         self.visits += number
         if self.cancelled():
-            raise LayoutCancelledError
+            raise CancelledError
 
     def longest_paths(self, first: int, last: int) -> list[int]:
         """Give each entry the layer just below the deepest of those that use it."""

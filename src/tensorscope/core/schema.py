@@ -29,6 +29,13 @@ different lengths. Their meta:
 ``ops``        complete (bool)
 ``baseline``   reason ("start" | "resync"): every block alive at clock_ns, per device; alloc events
                that follow build on it
+``stacks``     first_frame, first_stack: ids of the first frame and stack in it; stack 0 is "unknown"
+``segments``   reason ("end" | "oom" | "poll"), trace_rows: rows of ``trace`` before it
+``source``     where a session that is no recording of ours comes from: format ("cuda-snapshot" |
+               "kineto" | "memory-timeline"), path, devices (list of {index, total_bytes or -1}),
+               settings (the allocator's, as written there), ordered ("time" | "event": whether times
+               were recorded or are event numbers), notes (list of str, for people: what is missing),
+               unknown (dict: keys and actions nobody knew, with counts)
 ``values``     id, ok, error, tensor, dtype (torch name), shape (list), axes ([row, col] or [col] or
                []), start ([r, c]), complete (bool); column ``data`` f8 of shape (rows, cols)
 ``reply``      id, ok, error (str or null), step (at which it took effect), result (any JSON)
@@ -46,6 +53,7 @@ CATEGORIES = (
 forward and alive when backward starts; *temporary*: everything else that died within its step."""
 ROLES = ("parameter", "gradient", "optimizer_state", "buffer", "input", "activation", "saved", "named")
 """What a row of ``tensors`` is; `role` columns hold the index."""
+BLOCK_STATES = ("inactive", "active_allocated", "active_pending_free")
 LEVELS = ("pulse", "scope", "deep")
 COMMANDS = ("level", "deep", "toggles", "toggle", "values", "detach")
 
@@ -87,11 +95,85 @@ STREAM_COLUMNS: dict[str, dict[str, str]] = {
         "category": "u1",  # of the block, the same at its allocation and its free
         "device": "i2",
         "module": "u4",  # string: innermost module running
+        "stack": "u4",  # of the call that allocated; 0 unknown, frees have their own or 0
+        "stream": "u2",  # 0 is the default stream; the others in order of appearance
+        "pool": "u4",  # string: "" the default pool, else "(0, 1)"
+    },
+    "trace": {
+        # CUDA's caching allocator, event by event as it keeps them; never on the CPU
+        "t_ns": "i8",
+        "action": "u4",  # string, as torch spells it: "alloc", "free_requested", "oom", ... or unknown
+        "address": "u8",  # of an oom: bytes free on the device
+        "size_bytes": "i8",  # as requested, not rounded
+        "device": "i2",
+        "stream": "u2",
+        "pool": "u4",
+        "stack": "u4",
+        "note": "u4",  # string: metadata and compile context
+        "alloc_row": "i8",  # rows of ``alloc`` before it; an "alloc" action is that very row
+    },
+    "annotation": {
+        "t_ns": "i8",
+        "stage": "u1",  # 0 begins, 1 ends
+        "device": "i2",
+        "name": "u4",  # string: what the program called the span
+    },
+    "device_memory": {
+        # one row a phase boundary and device
+        "t_ns": "i8",
+        "step": "i4",
+        "phase": "u1",  # the phase that ended
+        "device": "i2",
+        "allocated_bytes": "i8",
+        "reserved_bytes": "i8",
+        "active_bytes": "i8",
+        "split_bytes": "i8",  # inactive, in segments that are partly used
+        "retries": "i8",  # since the program began
+        "ooms": "i8",
+        "used_bytes": "i8",  # by everybody, as the driver says; -1 unknown
+        "process_bytes": "i8",  # by this process, as NVML says; -1 unknown
     },
 }
 
+_ORIGIN = frozenset(("stack", "stream", "pool"))
+OPTIONAL_COLUMNS: dict[str, frozenset[str]] = {"alloc": _ORIGIN, "baseline": _ORIGIN}
+"""Columns that may be left out: zeros then."""
+
 RECORD_COLUMNS: dict[str, dict[str, str]] = {
-    "baseline": {"address": "u8", "size_bytes": "i8", "category": "u1", "device": "i2", "name": "u4"},
+    "baseline": {
+        "address": "u8",
+        "size_bytes": "i8",
+        "category": "u1",
+        "device": "i2",
+        "name": "u4",  # string
+        "stack": "u4",
+        "stream": "u2",
+        "pool": "u4",  # string
+    },
+    "stacks": {
+        "file": "u4",  # string; one entry a new frame
+        "line": "i4",
+        "function": "u4",  # string
+        "length": "u4",  # one entry a new stack: how many frames it has
+        "frames": "u4",  # frame ids of the stacks one after the other, innermost first
+    },
+    "segments": {
+        # what CUDA's caching allocator holds at a moment; blocks tile their segments
+        "segment_address": "u8",
+        "segment_bytes": "i8",
+        "segment_device": "i2",
+        "segment_stream": "u2",
+        "segment_pool": "u4",  # string
+        "segment_large": "u1",
+        "segment_expandable": "u1",
+        "segment_stack": "u4",
+        "block_segment": "i4",
+        "block_address": "u8",
+        "block_bytes": "i8",  # rounded, as it lies there
+        "block_requested_bytes": "i8",
+        "block_state": "u1",  # index into BLOCK_STATES
+        "block_stack": "u4",
+    },
     "graph": {
         # one entry per grad_fn node, roots first
         "node_name": "u4",  # string: "AddmmBackward0"

@@ -8,9 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.core.errors import DataError
-from tensorscope.core.schema import CATEGORIES, LEVELS, PHASES, ROLES
+from tensorscope.core.schema import BLOCK_STATES, CATEGORIES, LEVELS, PHASES, ROLES
 
-_BOUNDS = {"phase": len(PHASES), "category": len(CATEGORIES), "level": len(LEVELS), "role": len(ROLES)}
+_BOUNDS = {
+    "phase": len(PHASES), "category": len(CATEGORIES), "level": len(LEVELS), "role": len(ROLES),
+    "block_state": len(BLOCK_STATES), "stage": 2,
+}  # fmt: skip
 _NOT_NEGATIVE = ("step", "size_bytes", "storage_bytes", "sizes_elems", "saved_bytes", "node_saved_bytes")
 _RAGGED = ("sizes_elems", "strides_elems")
 _GROUPS = ("node_", "edge_", "saved_")
@@ -29,6 +32,10 @@ def check_columns(kind: str, columns: Columns) -> None:
             raise DataError(f"column {name!r} holds the negative number {int(array.min())}")
     if kind == "graph":
         _check_graph(columns)
+    elif kind == "segments":
+        _check_segments(columns)
+    elif kind == "stacks":
+        _check_lengths(["file", "line", "function"], columns)
     elif kind == "tensors":
         _check_tensors(columns)
     elif kind == "values":
@@ -58,6 +65,14 @@ def _check_graph(columns: Columns) -> None:
             and not 0 <= int(array.min()) <= int(array.max()) < counts["node_"]
         ):
             raise DataError(f"column {name!r} names a node that is not among the {counts['node_']}")
+
+
+def _check_segments(columns: Columns) -> None:
+    count = _check_lengths([name for name in columns if name.startswith("segment_")], columns)
+    _check_lengths([name for name in columns if name.startswith("block_")], columns)
+    owner = columns.get("block_segment")
+    if owner is not None and owner.size and not 0 <= int(owner.min()) <= int(owner.max()) < count:
+        raise DataError(f"a block lies in a segment that is not among the {count}")
 
 
 def _check_tensors(columns: Columns) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tensorscope.compute.cancelling import Cancelled
 from tensorscope.compute.graph_compound import Compound, Size, compound
 from tensorscope.compute.graph_condense import BOX, CLUSTER, OP, Condensed, condense
-from tensorscope.compute.graph_layout import Cancelled
 from tensorscope.compute.graph_outline import FOLD, MODULE, PART, Outline
 from tensorscope.core.errors import DataError
 from tensorscope.core.units import format_bytes

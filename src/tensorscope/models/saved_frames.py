@@ -42,7 +42,7 @@ def _rows(store: SessionStore, kind: str, start: int, stop: int) -> list[Frame]:
     for at in range(start, stop, ROWS_A_FRAME):
         end = min(at + ROWS_A_FRAME, stop)
         columns = {name: _column(table[name][at:end]) for name in table.names}
-        step = int(table["step"][end - 1])
+        step = int(table["step"][end - 1]) if "step" in table.names else -1
         frames.append(Frame(kind, step, columns=columns))
     return frames
 

@@ -45,6 +45,7 @@ class SessionModel:
     data_changed = Signal()
     step_changed = Signal(int)
     selection_changed = Signal(object)
+    moment_changed = Signal(object)  # ns since the origin, or None
     state_changed = Signal()
     reply_received = Signal(object)  # meta of a ``reply`` frame
     toggle_changed = Signal(object)  # meta of a ``toggle`` frame
@@ -56,6 +57,8 @@ class SessionModel:
         self.selection = NOTHING
         self.follow = True
         self.paused = False
+        self.moment_ns: int | None = None
+        """The instant whose memory is looked at, in ns since the origin; None: the peak in view."""
         self.problems: list[str] = []
         """What went wrong with the data, oldest first, for the person."""
         self.recording: Recording | None = None
@@ -101,6 +104,12 @@ class SessionModel:
         if step != self._current_step:
             self._current_step = step
             self.step_changed.emit(step)
+
+    def go_to_moment(self, moment_ns: int | None) -> None:
+        """Look at the memory of one instant, in every view."""
+        if moment_ns != self.moment_ns:
+            self.moment_ns = moment_ns
+            self.moment_changed.emit(moment_ns)
 
     def set_paused(self, paused: bool) -> None:
         """Stop or resume taking in frames of a live stream."""

@@ -10,9 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.core.errors import DataError
-from tensorscope.core.schema import RECORD_COLUMNS, STREAM_COLUMNS
+from tensorscope.core.schema import OPTIONAL_COLUMNS, RECORD_COLUMNS, STREAM_COLUMNS
 from tensorscope.core.wire import Frame
 from tensorscope.models.frame_checks import check_columns
+from tensorscope.models.stack_table import StackTable
 from tensorscope.models.table import Table, column_array
 
 MAX_STRINGS = 1 << 22
@@ -39,7 +40,11 @@ class SessionStore:
     """Frames in, columns out. One thread at a time (the GUI thread, or a headless command)."""
 
     def __init__(self) -> None:
-        self.tables = {kind: Table(columns) for kind, columns in STREAM_COLUMNS.items()}
+        self.tables = {
+            kind: Table(columns, OPTIONAL_COLUMNS.get(kind, frozenset()))
+            for kind, columns in STREAM_COLUMNS.items()
+        }
+        self.stacks = StackTable()
         self.strings: list[str] = [""]
         self.hello: Mapping[str, Any] = {}
         self.heartbeat: Mapping[str, Any] = {}
@@ -120,9 +125,12 @@ class SessionStore:
             columns[name] = column_array(column)
         if frame.kind in RECORD_COLUMNS:
             check_columns(frame.kind, columns)
-        missing = RECORD_COLUMNS.get(frame.kind, {}).keys() - columns.keys()
+        optional = OPTIONAL_COLUMNS.get(frame.kind, frozenset())
+        missing = RECORD_COLUMNS.get(frame.kind, {}).keys() - columns.keys() - optional
         if missing and not (frame.kind == "values" and not frame.meta.get("ok")):
             raise DataError(f"a {frame.kind!r} frame lacks {sorted(missing)}")
+        if frame.kind == "stacks":
+            self.stacks.append(frame.meta, columns)
         rows = {kind: len(table) for kind, table in self.tables.items()}
         record = Record(frame.kind, frame.step, frame.clock_ns, frame.meta, columns, rows, self.version)
         self._records.setdefault(frame.kind, []).append(record)

@@ -25,9 +25,12 @@ class Table:
     ----------
     dtypes
         Column name to dtype (a key of `wire.ITEM_BYTES`).
+    optional
+        Columns that may be missing from what is appended; they are zero then.
     """
 
-    def __init__(self, dtypes: Mapping[str, str]) -> None:
+    def __init__(self, dtypes: Mapping[str, str], optional: frozenset[str] = frozenset()) -> None:
+        self._optional = optional
         self._arrays = {name: np.empty(1024, dtype="<" + code) for name, code in dtypes.items()}
         self._length = 0
 
@@ -57,8 +60,8 @@ class Table:
             return
         count = len(next(iter(rows.values())))
         self._reserve(self._length + count)
-        for name, values in rows.items():
-            self._arrays[name][self._length : self._length + count] = values
+        for name, array in self._arrays.items():
+            array[self._length : self._length + count] = rows.get(name, 0)
         self._length += count
 
     def _validated(self, columns: Mapping[str, Column]) -> dict[str, NDArray[np.generic]]:
@@ -66,6 +69,8 @@ class Table:
         counts = set()
         for name, array in self._arrays.items():
             column = columns.get(name)
+            if column is None and name in self._optional:
+                continue
             if column is None:
                 raise DataError(f"column {name!r} is missing")
             if array.dtype != np.dtype("<" + column.dtype) or len(column.shape) != 1:

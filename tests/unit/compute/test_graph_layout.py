@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tensorscope.compute.cancelling import CancelledError
 from tensorscope.compute.graph_condense import CLUSTER, OP
-from tensorscope.compute.graph_layout import SIDE_GAP_PX, LayoutCancelledError, Shapes, place
+from tensorscope.compute.graph_layout import SIDE_GAP_PX, Shapes, place
 from tensorscope.compute.graph_outline import FOLD, forward_order
 from tensorscope.core.errors import DataError
 from tensorscope.models.graph_data import GraphData
@@ -216,7 +217,7 @@ def test_that_the_cost_grows_with_nodes_and_depth_needs_no_recursion():
 
 def test_that_a_layout_can_be_given_up():
     shapes = Shapes([1.0] * 9, [1.0] * 9, [1.0] * 9)
-    with pytest.raises(LayoutCancelledError):
+    with pytest.raises(CancelledError):
         place(shapes, [(0, 1)], [(0.0, 0.0)], 0, 0, lambda: True)
 
 

@@ -250,7 +250,7 @@ class AllocatorCapture(Capture):
     def _emit_rows(self, step: int, rows: Rows) -> None:
         steps = array("i", [step]) * len(rows["t_ns"])
         values = {**rows, "step": steps}
-        columns = {name: column(dtype, values[name]) for name, dtype in STREAM_COLUMNS["alloc"].items()}
+        columns = _columns(STREAM_COLUMNS["alloc"], values)
         self.context.emit(Frame("alloc", step, time.perf_counter_ns(), columns=columns))
 
     def _emit_baseline(self, reason: str, labels: Labels) -> None:
@@ -259,7 +259,7 @@ class AllocatorCapture(Capture):
         string, names = self.context.string, labels.names()
         ids = array("I", [string(names.get(address, "")) for address in blocks["address"]])
         values = {**blocks, "name": ids}
-        columns = {name: column(dtype, values[name]) for name, dtype in RECORD_COLUMNS["baseline"].items()}
+        columns = _columns(RECORD_COLUMNS["baseline"], values)
         clock = time.perf_counter_ns()
         self.context.emit(
             Frame("baseline", self.context.step, clock, meta={"reason": reason}, columns=columns)
@@ -281,6 +281,11 @@ class AllocatorCapture(Capture):
             live, _ = self.recorder.totals()
             text = f"An allocation of {size_bytes:,} bytes failed on {where} ({live:,} bytes were live)."
             self.context.notice("error", "out-of-memory", text)
+
+
+def _columns(dtypes: dict[str, str], values: dict[str, Any]) -> dict[str, Any]:
+    """Return `values` as columns; the optional ones that nobody filled are left out."""
+    return {name: column(dtype, values[name]) for name, dtype in dtypes.items() if name in values}
 
 
 def _tensors(value: Any) -> Iterator[torch.Tensor]:

@@ -40,8 +40,8 @@ from tensorscope.views.graph.graph_canvas import GraphCanvas
 from tensorscope.views.graph.graph_details import GraphDetails
 from tensorscope.views.graph.graph_files import write_dot, write_graph_picture, write_items
 from tensorscope.views.graph.graph_status import GraphStatus
-from tensorscope.views.graph.graph_worker import GraphWorker
 from tensorscope.views.items.chart_theme import chart_theme
+from tensorscope.views.items.newest_job import NewestJob
 from tensorscope.views.session_view import SessionView
 from tensorscope.views.whole_file import whole_file
 
@@ -63,7 +63,7 @@ class GraphView(SessionView):
         self._problem = ""
         self._match = -1
         self._split_by_hand = False
-        self._worker = GraphWorker(self)
+        self._worker = NewestJob(self)
         self._worker.done.connect(self._on_laid_out)
         self._build()
         self._retranslate()

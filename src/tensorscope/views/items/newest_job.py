@@ -1,4 +1,4 @@
-"""Lays out graphs off the GUI thread; only the newest request is answered."""
+"""Work off the GUI thread of which only the newest request is answered."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
-from tensorscope.compute.graph_layout import Cancelled, LayoutCancelledError
+from tensorscope.compute.cancelling import Cancelled, CancelledError
 
 logger = logging.getLogger(__name__)
 
 
-class GraphWorker(QObject):
+class NewestJob(QObject):
     """Lives in the GUI thread, and so do the slots of `done`: they run there, whoever emits.
 
     A Python thread, not a pool of Qt: a pool waits for its threads when it is destroyed, with the
@@ -35,7 +35,7 @@ class GraphWorker(QObject):
         self.cancel()
         self.waiting = True
         arguments = (self.generation, work)
-        self._thread = threading.Thread(target=self._run, args=arguments, name="graph-layout", daemon=True)
+        self._thread = threading.Thread(target=self._run, args=arguments, name="tensorscope-job", daemon=True)
         self._thread.start()
         return self.generation
 
@@ -63,10 +63,10 @@ class GraphWorker(QObject):
 
         try:
             result = work(cancelled)
-        except LayoutCancelledError:
+        except CancelledError:
             return
         except Exception as error:
-            logger.exception("The graph could not be laid out")
+            logger.exception("A job of a view failed")
             result = error
         if not cancelled():
             with suppress(RuntimeError):  # the view was destroyed meanwhile

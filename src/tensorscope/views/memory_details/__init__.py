@@ -1,0 +1,1 @@
+"""What memory holds, why, and what would have fitted: one panel a question."""
