@@ -103,7 +103,7 @@ def open_windows(application: QApplication, request: WindowRequest) -> list[Main
         window = make_window(application, wanted)
         window.show()
         start_request(window, wanted)
-        QTimer.singleShot(0, window.build_views)  # after the first paint
+        QTimer.singleShot(0, window.prepare_views)  # after the first paint
         windows.append(window)
     return windows
 

@@ -26,7 +26,7 @@ from tensorscope.app.settings import Settings
 from tensorscope.app.status_panel import StatusPanel
 from tensorscope.app.step_bar import StepBar
 from tensorscope.app.theme import apply_theme
-from tensorscope.app.view_registry import VIEW_CLASSES, build_view
+from tensorscope.app.view_registry import VIEW_CLASSES, ViewImport, build_view
 from tensorscope.app.welcome_page import WelcomePage
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.findings.findings_view import FindingsView
@@ -49,6 +49,7 @@ class MainWindow(QMainWindow):
         self.pump = LivePump(self._list_views, self)
         self._menus: dict[str, QMenu] = {}
         self._waiting_views = list(VIEW_CLASSES)
+        self._view_import = ViewImport(self)
         self._behind: list[SessionView] = []
         """Views that still show the session before."""
         self._restored = False
@@ -143,6 +144,11 @@ class MainWindow(QMainWindow):
         self.recent_menu.aboutToShow.connect(self._fill_recent)
 
     # -- views ----------------------------------------------------------------------------------
+
+    def prepare_views(self) -> None:
+        """Import the views in a thread, then build them."""
+        self._view_import.done.connect(self.build_views)
+        self._view_import.start()
 
     def build_views(self) -> None:
         """Build one waiting view now and the others one an event-loop turn, so that no turn is long."""

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import threading
+from contextlib import suppress
+
+from PySide6.QtCore import QObject, Signal
 
 from tensorscope.views.session_view import SessionView
 
@@ -16,6 +20,23 @@ VIEW_CLASSES = {
     "findings": "tensorscope.views.findings.findings_view:FindingsView",
 }
 """View id to its class, in the order of menus and shortcuts."""
+
+
+class ViewImport(QObject):
+    """Imports every view in a thread, so that the window answers meanwhile. Lives in the GUI thread."""
+
+    done = Signal()
+
+    def start(self) -> None:
+        """Begin; `done` comes however it ends: what cannot be imported fails again when it is built."""
+        threading.Thread(target=self._run, name="tensorscope-view-import", daemon=True).start()
+
+    def _run(self) -> None:
+        for path in VIEW_CLASSES.values():
+            with suppress(Exception):
+                importlib.import_module(path.partition(":")[0])
+        with suppress(RuntimeError):  # the window was closed meanwhile
+            self.done.emit()
 
 
 def build_view(view_id: str) -> SessionView:
