@@ -127,7 +127,7 @@ def test_that_a_session_file_can_be_dropped(window, sample_file, qtbot):
 
 @pytest.mark.parametrize(
     ("content", "why"),
-    [(b"", "is empty"), (b"\x80\x04K\x01.", "not a session file"), (None, "No such file")],
+    [(b"", "is empty"), (b"\x80\x04K\x01.", "not a memory snapshot"), (None, "No such file")],
 )
 def test_that_what_is_no_session_is_refused_with_the_reason_and_changes_nothing(
     opened, tmp_path, qtbot, content, why

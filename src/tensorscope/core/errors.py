@@ -19,6 +19,10 @@ class SessionFileError(TensorScopeError):
     """A session file cannot be read or written."""
 
 
+class ReaderError(TensorScopeError):
+    """A foreign file cannot be understood. The text goes on after "FILE cannot be read: "."""
+
+
 class LinkError(TensorScopeError):
     """A target cannot be reached, refused us, or went away."""
 

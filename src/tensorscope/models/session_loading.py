@@ -1,4 +1,4 @@
-"""Opens a session file into a session model."""
+"""Opens files into session models: our own, and those that other tools write."""
 
 from __future__ import annotations
 
@@ -6,30 +6,54 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tensorscope.models.session_model import SessionModel
-from tensorscope.transport.session_reader import SessionReader
+from tensorscope.readers.child import ForeignReader
+from tensorscope.transport.session_reader import SessionReader, is_session_file
+
+Progress = Callable[[int, int], bool]
+"""Called with (done, in all); loading stops early where it returns False."""
 
 
-def load_session(path: Path, progress: Callable[[int, int], bool] | None = None) -> SessionModel:
+def load_session(path: Path, progress: Progress | None = None) -> SessionModel:
     """Return the session in the file at `path`; any thread, as long as nobody else has the model yet.
 
     Parameters
     ----------
     path
-        A session file; damage is noted in the model's `problems`.
+        A session file, or a foreign file that `tensorscope.readers` knows, told by its content.
+        Damage of a session file is noted in the model's `problems`.
     progress
-        Called with (chunks read, chunks in all); loading stops early where it returns False.
+        Called with chunks or bytes.
 
     Raises
     ------
     SessionFileError
-        If the file cannot be opened at all.
+        If a session file cannot be opened at all.
+    ReaderError
+        If a foreign file cannot be understood.
     """
     session = SessionModel(path.name)
+    if is_session_file(path):
+        _read_session(path, session, progress)
+    else:
+        _read_foreign(path, session, progress)
+    session.go_to_step(session.last_step)
+    return session
+
+
+def _read_session(path: Path, session: SessionModel, progress: Progress | None) -> None:
     with SessionReader(path) as reader:
         for number, frame in enumerate(reader.frames()):
             session.ingest(frame)
             if progress is not None and number % 64 == 0 and not progress(number, reader.total_chunks):
                 break
         session.problems += reader.problems
-    session.go_to_step(session.last_step)
-    return session
+
+
+def _read_foreign(path: Path, session: SessionModel, progress: Progress | None) -> None:
+    with ForeignReader(path) as reader:
+
+        def waiting() -> bool:
+            return progress is None or progress(reader.read_bytes, reader.total_bytes)
+
+        for frame in reader.frames(waiting):
+            session.ingest(frame)

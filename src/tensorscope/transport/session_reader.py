@@ -30,6 +30,15 @@ _DAMAGE = (sqlite3.Error, UnicodeError, OverflowError, MemoryError)
 _PRAGMAS = ("trusted_schema = OFF", "query_only = ON", "cell_size_check = ON", "mmap_size = 0")
 
 
+def is_session_file(path: Path) -> bool:
+    """Return whether `path` starts as a session file, or cannot be read at all: `SessionReader` says why."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_SQLITE_MAGIC)) in (b"", _SQLITE_MAGIC)
+    except OSError:
+        return True
+
+
 class SessionReader:
     """An open session file. One thread at a time; a context manager.
 
