@@ -44,7 +44,7 @@ class Steps:
 
 
 def find_steps(spans: Spans, first_ns: int) -> Steps:
-    """Return the steps that `spans` tell of: the profiler's, else one up to the end of each optimizer step."""
+    """Return the steps in `spans`: the profiler's, else one up to the end of each optimizer step."""
     optimizer = _matching(spans, OPTIMIZER_STEP)
     profiled = _matching(spans, PROFILER_STEP)
     ends = profiled.t1_ns if len(profiled.name) else optimizer.t1_ns
