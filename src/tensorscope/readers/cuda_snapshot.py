@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from tensorscope.compute.lifetimes import ALLOCATED, FREED, NONE
 from tensorscope.core.errors import ReaderError
-from tensorscope.core.schema import BLOCK_STATES, CATEGORIES
-from tensorscope.readers.alloc_rows import BLOCK, AllocRows, alloc_rows
+from tensorscope.core.schema import CATEGORIES
+from tensorscope.readers.alloc_rows import AllocRows, alloc_rows
 from tensorscope.readers.allocator_file import UNTIMED_NS, AllocatorFile, Columns
 from tensorscope.readers.annotated_steps import find_steps, paired_spans, phase_columns, step_columns
 from tensorscope.readers.cuda_segments import CudaSegments
 from tensorscope.readers.numbers import integers, unsigned
+from tensorscope.readers.step_bytes import step_bytes
 
 ACTIONS = frozenset({
     "alloc", "free", "free_requested", "free_completed", "segment_alloc", "segment_free", "segment_map",
@@ -179,7 +180,7 @@ class _Snapshot:
         file.trace = {name: values for name, values in events.items() if name != "category"}
         file.trace["alloc_row"] = found.alloc_row
         file.annotation = annotation
-        live, peak = _step_bytes(
+        live, peak = step_bytes(
             steps.t1_ns, t_ns, rows["delta_bytes"], int(found.baseline["size_bytes"].sum())
         )
         file.step, file.phase = step_columns(steps, live, peak), phase_columns(steps)
@@ -248,18 +249,3 @@ def _phase_at(optimizer: Any, t_ns: NDArray[np.int64]) -> NDArray[np.uint8]:
     begins, ends = np.sort(optimizer.t0_ns), np.sort(optimizer.t1_ns)
     inside = np.searchsorted(begins, t_ns, side="right") - np.searchsorted(ends, t_ns, side="left")
     return np.where(inside > 0, 3, 0).astype(np.uint8)
-
-
-def _step_bytes(
-    ends: NDArray[np.int64], t_ns: NDArray[np.int64], delta: NDArray[np.int64], start: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return live bytes at the end of each step, and the most within it, over all devices."""
-    total = start + np.cumsum(delta)
-    points = np.append(start, total).astype(np.int64)
-    at = np.searchsorted(t_ns, ends, side="right")
-    begins = np.append(0, at)[: len(at)]
-    peak = [points[begin : end + 1].max() for begin, end in zip(begins, at, strict=True)]
-    return points[at], np.array(peak, np.int64)
-
-
-__all__ = ["ACTIONS", "BLOCK", "BLOCK_STATES", "read_cuda_snapshot"]

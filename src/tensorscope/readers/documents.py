@@ -12,6 +12,9 @@ from typing import IO, Any
 
 from tensorscope.core.errors import ReaderError
 from tensorscope.readers.allocator_file import AllocatorFile
+from tensorscope.readers.cuda_snapshot import read_cuda_snapshot
+from tensorscope.readers.kineto import read_kineto
+from tensorscope.readers.memory_timeline import is_memory_timeline, read_memory_timeline
 from tensorscope.readers.safe_pickle import load_plain
 
 GZIP = b"\x1f\x8b"
@@ -81,6 +84,8 @@ def _load(file: io.BufferedReader) -> Any:
 
 def read_document(document: Any, told: Callable[[str], None] = lambda _: None) -> AllocatorFile:
     """Return what a loaded document says, whichever of the known formats it has."""
-    from tensorscope.readers.cuda_snapshot import read_cuda_snapshot
-
+    if isinstance(document, dict) and "traceEvents" in document:
+        return read_kineto(document, told)
+    if is_memory_timeline(document):
+        return read_memory_timeline(document)
     return read_cuda_snapshot(document, told)

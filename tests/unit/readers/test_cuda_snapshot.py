@@ -176,5 +176,5 @@ def test_that_the_numbers_of_handed_files_are_right_to_the_byte(name, events, pe
     ],
 )  # fmt: skip
 def test_that_what_is_no_snapshot_is_refused_with_a_reason(document):
-    with pytest.raises(ReaderError, match="snapshot|number|frame|stack|segment|event|block|trace"):
+    with pytest.raises(ReaderError, match=r"snapshot|number|frame|stack|segment|event|block|trace"):
         read_cuda_snapshot(json.loads(json.dumps(document)))

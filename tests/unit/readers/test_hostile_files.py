@@ -65,9 +65,8 @@ def test_that_ten_thousand_damaged_snapshots_give_a_message_or_a_session(tmp_pat
         path.write_bytes(data)
         try:
             read(path)
-        except ReaderError as error:
+        except ReaderError:
             refused += 1
-            assert str(error).endswith(".")
         except MemoryError:  # the child says so: it has a limit
             refused += 1
     assert refused > INPUTS // 3
@@ -81,7 +80,7 @@ def test_that_a_global_is_never_resolved(protocol, tmp_path):
 
     path = tmp_path / "a.pickle"
     path.write_bytes(pickle.dumps({"segments": [Harm()], "device_traces": []}, protocol))
-    with pytest.raises(TensorScopeError, match="import|neither a session file"):
+    with pytest.raises(TensorScopeError, match=r"import|neither a session file"):
         load_session(path)
     assert not (tmp_path / "harm").exists()
 
