@@ -5,6 +5,7 @@ y grows downwards and with the forward pass: inputs at the top, the loss at the 
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -72,9 +73,10 @@ def compound(
     """Place everything; `sizes` of clusters are the least they get, `header_px` is the room for titles."""
     sizes = list(sizes)
     insides: dict[int, _Inside] = {}
+    known: dict[Hashable, Placed] = {}
     for item in [*range(shown.count - 1, -1, -1), -1]:
         if item < 0 or shown.kind[item] == CLUSTER:
-            inside = insides[item] = _lay_out(shown, shown.levels[item], sizes, insides, item, cancelled)
+            inside = insides[item] = _lay_out(shown, shown.levels[item], sizes, insides, known, cancelled)
             if item >= 0:
                 around, least = inside.size, sizes[item]
                 sizes[item] = Size(
@@ -85,9 +87,10 @@ def compound(
 
 
 def _lay_out(
-    shown: Condensed, level: Level, sizes: list[Size], insides: dict[int, _Inside], cluster: int,
-    cancelled: Cancelled,
+    shown: Condensed, level: Level, sizes: list[Size], insides: dict[int, _Inside],
+    known: dict[Hashable, Placed], cancelled: Cancelled,
 ) -> _Inside:  # fmt: skip
+    """Place one level; levels that look alike, as the blocks of a transformer, are placed once."""
     entries = [*level.loss_ports, *level.entries, *level.input_ports]
     index = {entry: i for i, entry in enumerate(entries)}
     port = Size(3.0, 3.0, 0.0)
@@ -98,7 +101,11 @@ def _lay_out(
         (_port_x(shown, insides, source, True, target), _port_x(shown, insides, target, False, source))
         for source, target in level.edges
     ]
-    placed = place(shapes, edges, offsets, len(level.loss_ports), len(level.input_ports), cancelled)
+    ends = len(level.loss_ports), len(level.input_ports)
+    key = (*map(tuple, (shapes.left, shapes.right, shapes.height, edges, offsets)), ends)
+    placed = known.get(key)
+    if placed is None:
+        placed = known[key] = place(shapes, edges, offsets, *ends, cancelled)
     left = max((s.left - x for s, x in zip(room, placed.x, strict=True)), default=0.0)
     right = max((s.right + x for s, x in zip(room, placed.x, strict=True)), default=0.0)
     return _Inside(index, edges, offsets, placed, Size(left, right, placed.height))

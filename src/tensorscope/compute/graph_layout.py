@@ -25,6 +25,8 @@ STILL_PX = 0.25
 
 Links = list[list[tuple[int, float, float]]]
 """For each entry: (neighbour, offset here, offset there)."""
+Pull = tuple[list[tuple[int, float]], float, float]
+"""Neighbours with their weights, the weighted sum of the offsets to them, and the sum of the weights."""
 
 
 @dataclass
@@ -207,28 +209,42 @@ class _Layout:
         x = [0.0] * len(self.layer)
         for row in self.rows:
             self.settle(row, [0.0] * len(row), x)
+        up, down = self.pulls(self.up), self.pulls(self.down)
         for _ in range(SWEEPS - 1):
             before = x.copy()
-            self.sweep(self.rows, [self.up], x)
-            self.sweep(self.rows[::-1], [self.down], x)
+            self.sweep(self.rows, up, x)
+            self.sweep(self.rows[::-1], down, x)
             if all(abs(a - b) < STILL_PX for a, b in zip(before, x, strict=True)):
                 break
-        self.sweep(self.rows, [self.up, self.down], x)
-        self.sweep(self.rows[::-1], [self.up, self.down], x)
+        both = [
+            (above[0] + below[0], above[1] + below[1], above[2] + below[2])
+            for above, below in zip(up, down, strict=True)
+        ]
+        self.sweep(self.rows, both, x)
+        self.sweep(self.rows[::-1], both, x)
         return x
 
-    def sweep(self, rows: list[list[int]], sides: list[Links], x: list[float]) -> None:
-        """Move every layer of `rows` in turn towards its neighbours on `sides`."""
-        weight = self.weight
+    def pulls(self, side: Links) -> list[Pull]:
+        """Return how the neighbours on one side pull each entry."""
+        weight, found = self.weight, []
+        for links in side:
+            shares = [(other, weight[other]) for other, _, _ in links]
+            shift = sum(weight[other] * (its - own) for other, own, its in links)
+            found.append((shares, shift, sum(share for _, share in shares)))
+        return found
+
+    def sweep(self, rows: list[list[int]], pulls: list[Pull], x: list[float]) -> None:
+        """Move every layer of `rows` in turn to where its neighbours pull it."""
         for row in rows:
             wishes = []
             for at in row:
-                total = shares = 0.0
-                for side in sides:
-                    for other, own, its in side[at]:
-                        total += weight[other] * (x[other] + its - own)
-                        shares += weight[other]
-                wishes.append(PULL * total / shares if shares else x[at])
+                shares, total, weight = pulls[at]
+                if not weight:
+                    wishes.append(x[at])
+                    continue
+                for other, share in shares:
+                    total += share * x[other]
+                wishes.append(PULL * total / weight)
             self.settle(row, wishes, x)
         self.visit(len(self.layer))
 
@@ -242,6 +258,10 @@ class _Layout:
             if i:
                 shift += self.right[row[i - 1]] + self.left[at] + SIDE_GAP_PX
             shifts.append(shift)
+        if all(b - a >= d - c for a, b, c, d in zip(wishes, wishes[1:], shifts, shifts[1:], strict=False)):
+            for at, wish in zip(row, wishes, strict=True):
+                x[at] = wish
+            return
         blocks: list[tuple[float, float, int]] = []  # weighted sum, weight, entries
         for i, at in enumerate(row):
             weight = self.weight[at]

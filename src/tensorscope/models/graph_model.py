@@ -41,6 +41,8 @@ class TextSizes:
 
     def width(self, text: str) -> float:
         """Return the width of `text`."""
+        if text.isascii():
+            return sum(map(self.widths.__getitem__, text.encode()))
         return sum(self.widths[min(ord(character), 128)] for character in text)
 
 
