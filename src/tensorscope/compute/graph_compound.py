@@ -102,7 +102,8 @@ def _lay_out(
         for source, target in level.edges
     ]
     ends = len(level.loss_ports), len(level.input_ports)
-    key = (*map(tuple, (shapes.left, shapes.right, shapes.height, edges, offsets)), ends)
+    sides = tuple(shapes.left), tuple(shapes.right), tuple(shapes.height)
+    key = (sides, tuple(edges), tuple(offsets), ends)
     placed = known.get(key)
     if placed is None:
         placed = known[key] = place(shapes, edges, offsets, *ends, cancelled)
