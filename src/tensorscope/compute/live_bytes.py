@@ -1,4 +1,4 @@
-"""Live bytes of every memory category over time, as one step function that grows."""
+"""Live bytes of several series (categories, modules, ...) over time, as step functions that grow."""
 
 from __future__ import annotations
 
@@ -9,9 +9,6 @@ from numpy.typing import NDArray
 
 from tensorscope.compute.growing_array import GrowingArray
 from tensorscope.compute.pyramid import Pyramid
-from tensorscope.core.schema import CATEGORIES
-
-UNKNOWN = CATEGORIES.index("unknown")
 
 Longs = NDArray[np.int64]
 
@@ -32,21 +29,27 @@ class Columns:
 
 
 class LiveBytes:
-    """Points (time, live bytes by category), one an event and one a baseline.
+    """Points (time, live bytes by series), one an event and one a baseline.
 
-    A category keeps only the points at which it changed, so a point costs about 40 bytes however
-    many categories there are, and the sum over the categories is the total at every point, in
+    A series keeps only the points at which it changed, so a point costs about 40 bytes however
+    many series there are, and the sum over the series is the total at every point, in
     integers. Times never go back: events of other threads that arrive late take the time of the
     event before them.
+
+    Parameters
+    ----------
+    series
+        How many there are; the last one takes what has a number beyond.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, series: int) -> None:
+        self.series = series
         self._times = GrowingArray(np.int64)
         self._rows = GrowingArray(np.int64)
         self._total = Pyramid(np.int64)
-        self._points = [GrowingArray(np.int64) for _ in CATEGORIES]
-        self._bytes = [GrowingArray(np.int64) for _ in CATEGORIES]
-        self._now = np.zeros(len(CATEGORIES), np.int64)
+        self._points = [GrowingArray(np.int64) for _ in range(series)]
+        self._bytes = [GrowingArray(np.int64) for _ in range(series)]
+        self._now = np.zeros(series, np.int64)
         self.gaps_ns: list[tuple[int, int]] = []
         """Spans of which nothing is known: from the last event before a baseline to the baseline."""
 
@@ -65,12 +68,12 @@ class LiveBytes:
 
     @property
     def total_bytes(self) -> Longs:
-        """Sum of all categories at every point; borrowed."""
+        """Sum of all series at every point; borrowed."""
         return self._total.values
 
     @property
     def now_bytes(self) -> Longs:
-        """Live bytes of each category after the last point; a copy."""
+        """Live bytes of each series after the last point; a copy."""
         return self._now.copy()
 
     @property
@@ -84,7 +87,7 @@ class LiveBytes:
             array.reserve(points)
         self._total.reserve(points)
 
-    def start(self, t_ns: int, category_bytes: Longs, rows_before: int) -> None:
+    def start(self, t_ns: int, series_bytes: Longs, rows_before: int) -> None:
         """Begin anew from a baseline: what lies between it and the event before is unknown.
 
         `rows_before` is how many rows the ``alloc`` table had then.
@@ -93,17 +96,17 @@ class LiveBytes:
         if t_ns > last:
             self.gaps_ns.append((last, t_ns))
         point = np.array([len(self)])
-        for category, size in enumerate(category_bytes):
-            self._points[category].append(point)
-            self._bytes[category].append(np.array([size]))
-        self._now = category_bytes.astype(np.int64)
-        self._append_points(np.array([t_ns]), np.array([-1 - rows_before]), np.array([category_bytes.sum()]))
+        for series, size in enumerate(series_bytes):
+            self._points[series].append(point)
+            self._bytes[series].append(np.array([size]))
+        self._now = series_bytes.astype(np.int64)
+        self._append_points(np.array([t_ns]), np.array([-1 - rows_before]), np.array([series_bytes.sum()]))
 
-    def append(self, t_ns: Longs, delta_bytes: Longs, category: NDArray[np.integer], rows: Longs) -> None:
+    def append(self, t_ns: Longs, delta_bytes: Longs, series: NDArray[np.integer], rows: Longs) -> None:
         """Append events; `rows` are their rows in the ``alloc`` table."""
         if not len(t_ns):
             return
-        known = np.where(category < len(CATEGORIES), category, UNKNOWN)
+        known = np.minimum(series, self.series - 1)
         first = len(self)
         total = int(self._now.sum()) + np.cumsum(delta_bytes)
         for index in np.unique(known):
@@ -120,18 +123,18 @@ class LiveBytes:
         self._rows.append(rows)
         self._total.append(total)
 
-    def category_bytes(self, points: Longs) -> Longs:
-        """Return (n_points, n_categories) live bytes; zeros for point -1."""
-        found = np.zeros((len(points), len(CATEGORIES)), np.int64)
-        for category in range(len(CATEGORIES)):
-            at = np.searchsorted(self._points[category].view, points, side="right") - 1
+    def series_bytes(self, points: Longs) -> Longs:
+        """Return (n_points, n_series) live bytes; zeros for point -1."""
+        found = np.zeros((len(points), self.series), np.int64)
+        for series in range(self.series):
+            at = np.searchsorted(self._points[series].view, points, side="right") - 1
             known = at >= 0
-            found[known, category] = self._bytes[category].view[at[known]]
+            found[known, series] = self._bytes[series].view[at[known]]
         return found
 
-    def category_points(self, category: int) -> Longs:
-        """Return the points at which a category changed; borrowed."""
-        return self._points[category].view
+    def series_points(self, series: int) -> Longs:
+        """Return the points at which a series changed; borrowed."""
+        return self._points[series].view
 
     def point_at(self, t_ns: int) -> int:
         """Return the last point at or before `t_ns`, -1 before the first."""
@@ -150,9 +153,13 @@ class LiveBytes:
         """
         after = np.searchsorted(self.times_ns, edges_ns, side="left")
         start = np.maximum(after[:-1] - 1, 0)
-        low, high = self._total.extremes(start, after[1:])
+        low, high = self.total_extremes(start, after[1:])
         unknown = self._in_a_gap(edges_ns) | (edges_ns[:-1] >= known_until_ns)
         return Columns(np.where(unknown, -1, high), np.where(unknown, -1, low))
+
+    def total_extremes(self, start: Longs, stop: Longs) -> tuple[Longs, Longs]:
+        """Return the point of the least and of the largest total in each [start, stop), -1 for none."""
+        return self._total.extremes(start, stop)
 
     def _in_a_gap(self, edges_ns: Longs) -> NDArray[np.bool_]:
         """Return which columns lie wholly within a gap."""

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.compute.lifetimes import ALLOCATED, FREED, LISTED, Pairs, pair_lifetimes
-from tensorscope.models.session_store import Record, SessionStore
+from tensorscope.models.frozen_store import StoreLike
+from tensorscope.models.session_store import Record
 
 Longs = NDArray[np.int64]
 
@@ -35,6 +36,8 @@ class Allocations:
         after the last among them; `ALIVE` where it did not end.
     owner
         One entry a row of the ``alloc`` table: index of the block it allocates or frees.
+    listed
+        For each baseline, the index of each block it lists.
     """
 
     address: NDArray[np.uint64]
@@ -55,6 +58,7 @@ class Allocations:
     from_row: Longs
     until_row: Longs
     owner: Longs
+    listed: tuple[Longs, ...]
 
     def __len__(self) -> int:
         return len(self.address)
@@ -67,7 +71,7 @@ class Allocations:
 class AllocationIndex:
     """Keeps the `Allocations` of a store, made again when more events came. One thread at a time."""
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: StoreLike) -> None:
         self._store = store
         self._key = (-1, -1)
         self._found: Allocations | None = None
@@ -80,7 +84,7 @@ class AllocationIndex:
         return self._found
 
 
-def find_allocations(store: SessionStore) -> Allocations:
+def find_allocations(store: StoreLike) -> Allocations:
     """Pair all that `store` holds now."""
     items = _Items(store)
     pairs = pair_lifetimes(items.address, items.size_bytes, items.device, items.kind)
@@ -90,7 +94,7 @@ def find_allocations(store: SessionStore) -> Allocations:
 class _Items:
     """Events and listed blocks in one order; `row` is the ``alloc`` row, or -1 for a listed block."""
 
-    def __init__(self, store: SessionStore) -> None:
+    def __init__(self, store: StoreLike) -> None:
         table, records = store.tables["alloc"], store.records("baseline")
         rows, sizes = len(table), [len(record.columns["address"]) for record in records]
         at = np.repeat([record.rows["alloc"] for record in records], sizes).astype(np.int64)
@@ -125,7 +129,7 @@ def _listed(record: Record, name: str | None, missing: int, dtype: np.dtype[Any]
 class _Builder:
     """Turns pairs of items into columns of blocks."""
 
-    def __init__(self, store: SessionStore, items: _Items, pairs: Pairs) -> None:
+    def __init__(self, store: StoreLike, items: _Items, pairs: Pairs) -> None:
         self._store, self._items, self._pairs = store, items, pairs
 
     def allocations(self) -> Allocations:
@@ -152,7 +156,7 @@ class _Builder:
             stream=column("stream", "stream"), pool=column("pool", "pool"),
             step=column("step", None, UNSEEN), phase=column("phase", None), begin_row=begin_row,
             end_row=end_row, begin_ns=begin_ns, end_ns=end_ns, from_row=from_row, until_row=until_row,
-            owner=owner,
+            owner=owner, listed=self._listed(),
         )  # fmt: skip
 
     def _column(self, name: str, listed_name: str | None, missing: int = 0) -> NDArray[Any]:
@@ -169,6 +173,15 @@ class _Builder:
         listed = np.flatnonzero(items.row < 0)
         names[self._pairs.owner[listed]] = given[items.order[listed]]
         return names
+
+    def _listed(self) -> tuple[Longs, ...]:
+        """Return the blocks of each baseline, in its own order."""
+        items = self._items
+        at = np.flatnonzero(items.row < 0)
+        found = np.empty(len(at), np.int64)
+        found[items.order[at]] = self._pairs.owner[at]
+        sizes = [len(record.columns["address"]) for record in self._store.records("baseline")]
+        return tuple(np.split(found, np.cumsum(sizes)[:-1])) if sizes else ()
 
     def _lose(self, from_row: Longs, until_row: Longs, end_row: Longs, end_ns: Longs) -> None:
         """End, at each baseline, the blocks that it does not list: they went away unseen."""

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tensorscope.core.schema import CATEGORIES
 from tensorscope.models.session_store import Record, SessionStore
+from tensorscope.models.stack_labels import StackLabels
 
 Longs = NDArray[np.int64]
 
@@ -52,6 +53,7 @@ class LiveBlocks:
         self._store = store
         self._states = [_State(0, np.empty(0, np.uint64), np.empty(0, np.int64), None)]
         self._baselines = 0
+        self._stacks = StackLabels(store)
 
     def update(self, rows: int) -> None:
         """Make the checkpoints up to row `rows` of the ``alloc`` table; a step costs a few ms."""
@@ -107,13 +109,15 @@ class LiveBlocks:
         store, row, address = self._store, int(state.ids[at]), int(state.addresses[at])
         if row >= 0:
             table = store.tables["alloc"]
-            label = store.string(int(table["module"][row]))
+            label = store.string(int(table["module"][row])) or self._stacks.label(int(table["stack"][row]))
             size, category = int(table["delta_bytes"][row]), int(table["category"][row])
             device, step, phase = (int(table[name][row]) for name in ("device", "step", "phase"))
         else:
             assert state.record is not None
             columns, index = state.record.columns, -1 - row
             label = store.string(int(columns["name"][index]))
+            if not label and "stack" in columns:
+                label = self._stacks.label(int(columns["stack"][index]))
             size, category = int(columns["size_bytes"][index]), int(columns["category"][index])
             device, step, phase, row = int(columns["device"][index]), -1, -1, -1
         category = min(category, len(CATEGORIES) - 1)

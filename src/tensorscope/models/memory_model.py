@@ -1,118 +1,32 @@
-"""What the memory view shows: allocator bytes by category over time, exact at any zoom."""
+"""What the memory view shows: allocator bytes in series over time, exact at any zoom."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorscope.compute.live_bytes import UNKNOWN, LiveBytes
+from tensorscope.compute.live_bytes import LiveBytes
 from tensorscope.core.schema import CATEGORIES
 from tensorscope.models.block_names import lasting_names
+from tensorscope.models.grouping import Grouped
 from tensorscope.models.live_blocks import AliveBlock, LiveBlocks
+from tensorscope.models.memory_axis import TIME, MemoryAxis
+from tensorscope.models.memory_snapshot import ALL_DEVICES, Bands, MemoryIntent, MemorySnapshot, Moment
 from tensorscope.models.session_store import Record, SessionStore
 
-Floats = NDArray[np.float64]
 Longs = NDArray[np.int64]
 
-ALL_DEVICES = -2
 STACK_ORDER = (0, 2, 3, 1, 4, 5, 6, 7)
 """Categories from the bottom of the stack to its top: what stays for the whole run lies lowest."""
-MIN_SPAN_NS = 1_000
+MIN_SPAN = 1_000
+"""Least width of a window, in axis units: a microsecond, or one event."""
 RESERVE_ROWS = 500_000
 """With more events than this waiting, room for them is made at once."""
 MAX_BANDS = 400
 """Bands narrower than a few pixels tell nothing: with more than this in the window, none is drawn."""
-
-
-@dataclass(frozen=True)
-class MemoryIntent:
-    """What the person wants to see.
-
-    Attributes
-    ----------
-    window_ns
-        Explicit span, in ns since the session's origin; None: the last `steps` steps.
-    steps
-        How many steps up to `end_step`; 0 for all.
-    end_step
-        Last step of the span; -1 for the newest.
-    hidden
-        Categories left out of the stack (the total stays what it is).
-    device
-        -1 CPU, >= 0 CUDA index, `ALL_DEVICES`.
-    """
-
-    window_ns: tuple[int, int] | None = None
-    steps: int = 5
-    end_step: int = -1
-    columns: int = 1000
-    hidden: frozenset[int] = frozenset()
-    device: int = ALL_DEVICES
-
-
-@dataclass(frozen=True, eq=False)
-class Bands:
-    """Spans in ns since the origin; `kind` is a phase index, or a step number."""
-
-    t0_ns: Longs
-    t1_ns: Longs
-    kind: Longs
-
-    def at_least(self, length_ns: int) -> Bands:
-        """Return those that are as long as that."""
-        long = self.t1_ns - self.t0_ns >= length_ns
-        return Bands(self.t0_ns[long], self.t1_ns[long], self.kind[long])
-
-
-@dataclass(frozen=True, eq=False)
-class MemorySnapshot:
-    """A frozen picture of the window. Times are ns since the session's origin.
-
-    Attributes
-    ----------
-    t0_ns, t1_ns
-        Spans over which the columns are equal, one entry a drawn column.
-    category_bytes
-        (columns, categories): live bytes at the event where the column's total is highest.
-    high_bytes, low_bytes
-        Largest and smallest total within each column; the difference is what the zoom hides.
-    now_bytes
-        Live bytes by category at the end of the window.
-    peak_t_ns, peak_bytes
-        Where the total is highest in the window, and what it consists of there.
-    """
-
-    window_ns: tuple[int, int]
-    t0_ns: Longs
-    t1_ns: Longs
-    category_bytes: Longs
-    high_bytes: Longs
-    low_bytes: Longs
-    now_bytes: Longs
-    peak_t_ns: int
-    peak_bytes: Longs
-    phases: Bands
-    steps: Bands
-    gaps: Bands
-    rss_t_ns: Longs
-    rss_bytes: Longs
-    events: int
-
-
-@dataclass(frozen=True)
-class Moment:
-    """One instant: what was alive, and the last event at or before it (row -1: a baseline)."""
-
-    t_ns: int
-    step: int
-    phase: int
-    total_bytes: int
-    category_bytes: tuple[int, ...]
-    event_row: int
-    event_t_ns: int
 
 
 class MemoryModel:
@@ -121,7 +35,9 @@ class MemoryModel:
     def __init__(self, store: SessionStore, device: int = ALL_DEVICES) -> None:
         self._store = store
         self.device = device
-        self.live = LiveBytes()
+        self.live = LiveBytes(len(CATEGORIES))
+        self.grouped: Grouped | None = None
+        """Series that are shown instead of the categories."""
         self.blocks = LiveBlocks(store)
         self._rows = 0
         self._baselines = 0
@@ -185,108 +101,132 @@ class MemoryModel:
             mine = device == self.device
             sizes, category, device = sizes[mine], category[mine], device[mine]
         by_category = np.zeros(len(CATEGORIES), np.int64)
-        np.add.at(by_category, np.minimum(category, UNKNOWN), sizes)
+        np.add.at(by_category, np.minimum(category, len(CATEGORIES) - 1), sizes)
         self.live.start(record.clock_ns - self._store.origin_ns, by_category, record.rows["alloc"])
         found = np.unique(device).tolist()
         self._recorder_total = {number: int(sizes[device == number].sum()) for number in found}
 
+    @property
+    def has_categories(self) -> bool:
+        """Whether any block is of another category than the last, unknown."""
+        changed = (len(self.live.series_points(series)) for series in range(self.live.series - 1))
+        return bool(self.live.now_bytes[:-1].any()) or any(count > self._baselines for count in changed)
+
+    @property
+    def shown(self) -> LiveBytes:
+        """The live bytes in the series that are shown."""
+        return self.grouped.live if self.grouped is not None else self.live
+
+    @property
+    def order(self) -> tuple[int, ...]:
+        """The series that are shown, from the bottom of the stack to its top."""
+        return tuple(range(self.shown.series)) if self.grouped is not None else STACK_ORDER
+
+    def axis(self, kind: str) -> MemoryAxis:
+        """Return the axis of what is shown."""
+        return MemoryAxis(kind, self.shown, self.known_until_ns())
+
     def known_until_ns(self) -> int:
         """Return the time up to which anything is known: the last event or step boundary."""
-        ends = self._store.tables["step"]["t1_ns"]
-        last_step = int(ends[-1]) - self._store.origin_ns if len(ends) else 0
-        return max(self.span_ns()[1], last_step)
+        tables, origin = self._store.tables, self._store.origin_ns
+        ends = [tables[kind][name][-1:] for kind, name in (("step", "t1_ns"), ("trace", "t_ns"))]
+        lasts = [int(end[0]) - origin for end in ends if len(end)]
+        return max([0, *lasts, *self.shown.times_ns[-1:].tolist()])
 
-    def span_ns(self) -> tuple[int, int]:
-        """Return the times of the first and the last point."""
-        times = self.live.times_ns
-        return (int(times[0]), int(times[-1])) if len(times) else (0, MIN_SPAN_NS)
-
-    def window_ns(self, intent: MemoryIntent) -> tuple[int, int]:
-        """Return the span that `intent` means, at least `MIN_SPAN_NS` long."""
-        first, last = intent.window_ns or self._steps_window(intent)
-        return first, max(last, first + MIN_SPAN_NS)
+    def window(self, intent: MemoryIntent) -> tuple[int, int]:
+        """Return the span that `intent` means, in axis units, at least `MIN_SPAN` long."""
+        first, last = intent.window or self._steps_window(intent)
+        return first, max(last, first + MIN_SPAN)
 
     def _steps_window(self, intent: MemoryIntent) -> tuple[int, int]:
         table = self._store.tables["step"]
-        steps, origin = table["step"], self._store.origin_ns
+        steps, origin, axis = table["step"], self._store.origin_ns, self.axis(intent.axis)
         end = len(steps)
         if intent.end_step >= 0:
             end = int(np.searchsorted(steps, intent.end_step, side="right"))
         if intent.steps == 0 or end == 0:
-            return self.span_ns()
+            return axis.span()
         begin = max(0, end - intent.steps)
-        return int(table["t0_ns"][begin]) - origin, int(table["t1_ns"][end - 1]) - origin
+        bounds = axis.of_times(np.array([table["t0_ns"][begin], table["t1_ns"][end - 1]]) - origin)
+        return int(bounds[0]), int(bounds[1])
 
     def resolve(self, intent: MemoryIntent) -> MemorySnapshot:
         """Return what the window holds; its cost grows with `intent.columns`, not with events."""
-        first, last = window = self.window_ns(intent)
+        live, axis = self.shown, self.axis(intent.axis)
+        first, last = window = self.window(intent)
         count = max(1, min(intent.columns, last - first))
         edges = first + np.arange(count + 1) * (last - first) // count
-        columns = self.live.columns(edges, self.known_until_ns())
+        columns = axis.columns(edges)
         high, low = columns.high_point, columns.low_point
         known = np.flatnonzero(high >= 0)
         starts = known[_run_starts(known, high[known], low[known])]
         stops = _run_stops(known, starts)
-        shown = np.setdiff1d(np.arange(len(CATEGORIES)), list(intent.hidden))
-        parts = self.live.category_bytes(high[starts])
+        shown = np.setdiff1d(np.arange(live.series), list(intent.hidden))
+        parts = live.series_bytes(high[starts])
         stack = np.zeros_like(parts)
         stack[:, shown] = parts[:, shown]
-        total = self.live.total_bytes
-        end_point = self.live.point_at(last)
+        total = live.total_bytes
+        end_point = axis.point_at(last)
         peak = int(starts[np.argmax(total[high[starts]])]) if len(starts) else -1
         peak_point = int(high[peak]) if peak >= 0 else -1
-        rss_t, rss = self._rss(first, last)
+        rss_x, rss = self._rss(first, last, axis)
         return MemorySnapshot(
-            window_ns=window, t0_ns=edges[starts], t1_ns=edges[stops], category_bytes=stack,
-            high_bytes=total[high[starts]], low_bytes=total[low[starts]],
-            now_bytes=self.live.category_bytes(np.array([end_point]))[0],
-            peak_t_ns=int(self.live.times_ns[peak_point]) if peak_point >= 0 else -1,
-            peak_bytes=self.live.category_bytes(np.array([peak_point]))[0],
-            phases=self._bands("phase", first, last, intent.end_step),
-            steps=self._bands("step", first, last, intent.end_step), gaps=self._gaps(first, last),
-            rss_t_ns=rss_t, rss_bytes=rss,
-            events=end_point - self.live.point_at(first - 1),
+            axis=intent.axis, units=axis.units_per_label, window=window, x0=edges[starts], x1=edges[stops],
+            series_bytes=stack, high_bytes=total[high[starts]], low_bytes=total[low[starts]],
+            now_bytes=live.series_bytes(np.array([end_point]))[0],
+            peak_x=axis.of_point(peak_point) if peak_point >= 0 else -1,
+            peak_t_ns=int(live.times_ns[peak_point]) if peak_point >= 0 else -1,
+            peak_bytes=live.series_bytes(np.array([peak_point]))[0], order=self.order,
+            phases=self._bands("phase", first, last, intent.end_step, axis),
+            steps=self._bands("step", first, last, intent.end_step, axis),
+            gaps=self._gaps(first, last, axis), rss_x=rss_x, rss_bytes=rss,
+            events=end_point - axis.point_at(first - 1),
         )  # fmt: skip
 
-    def _bands(self, kind: str, first: int, last: int, current: int) -> Bands:
+    def _bands(self, kind: str, first: int, last: int, current: int, axis: MemoryAxis) -> Bands:
         table, origin = self._store.tables[kind], self._store.origin_ns
-        begin = int(np.searchsorted(table["t1_ns"], first + origin, side="right"))
-        end = int(np.searchsorted(table["t0_ns"], last + origin, side="left"))
+        from_ns, to_ns = axis.to_ns(first), axis.to_ns(last)
+        begin = int(np.searchsorted(table["t1_ns"], from_ns + origin, side="right"))
+        end = int(np.searchsorted(table["t0_ns"], to_ns + origin, side="left"))
         if end - begin > MAX_BANDS:
             begin, end = self._only(kind, current, begin, end)
         span = slice(begin, max(begin, end))
-        t0, t1 = table["t0_ns"][span] - origin, table["t1_ns"][span] - origin
-        return Bands(t0, t1, table[kind][span].astype(np.int64))
+        x0, x1 = (axis.of_times(table[name][span] - origin) for name in ("t0_ns", "t1_ns"))
+        return Bands(x0, x1, table[kind][span].astype(np.int64))
 
     def _only(self, kind: str, step: int, begin: int, end: int) -> tuple[int, int]:
         """Return the rows of `step` alone, when there are too many to tell apart."""
         low, high = (int(np.searchsorted(self._store.tables[kind]["step"], step, side)) for side in _SIDES)
         return (low, high) if kind == "step" and begin <= low < high <= end else (begin, begin)
 
-    def _gaps(self, first: int, last: int) -> Bands:
-        gaps = np.array(self.live.gaps_ns, np.int64).reshape(-1, 2)
-        gaps = gaps[(gaps[:, 1] > first) & (gaps[:, 0] < last)]
-        return Bands(gaps[:, 0], gaps[:, 1], np.zeros(len(gaps), np.int64))
+    def _gaps(self, first: int, last: int, axis: MemoryAxis) -> Bands:
+        gaps = np.array(self.shown.gaps_ns, np.int64).reshape(-1, 2)
+        x0, x1 = axis.of_times(gaps[:, 0]), axis.of_times(gaps[:, 1])
+        seen = (x1 > first) & (x0 < last) & (axis.kind == TIME)  # no event is missing between two events
+        return Bands(x0[seen], x1[seen], np.zeros(int(seen.sum()), np.int64))
 
-    def _rss(self, first: int, last: int) -> tuple[Longs, Longs]:
+    def _rss(self, first: int, last: int, axis: MemoryAxis) -> tuple[Longs, Longs]:
         """Return process bytes at the step ends of the window, thinned to at most `MAX_BANDS`."""
         table, origin = self._store.tables["step"], self._store.origin_ns
-        begin, end = np.searchsorted(table["t1_ns"], [first + origin, last + origin])
+        bounds = [axis.to_ns(first) + origin, axis.to_ns(last) + origin]
+        begin, end = np.searchsorted(table["t1_ns"], bounds)
         begin, end = max(0, int(begin) - 1), min(len(table), int(end) + 1)
         rows = np.arange(begin, end, max(1, (end - begin) // MAX_BANDS))
-        return table["t1_ns"][rows] - origin, table["rss_bytes"][rows]
+        rows = rows[table["rss_bytes"][rows] >= 0]
+        return axis.of_times(table["t1_ns"][rows] - origin), table["rss_bytes"][rows]
 
-    def moment(self, t_ns: int) -> Moment | None:
-        """Return what was alive at `t_ns`; None where nothing is known."""
-        point = self.live.point_at(t_ns)
-        in_a_gap = any(start < t_ns < stop for start, stop in self.live.gaps_ns)
-        if point < 0 or in_a_gap or t_ns > self.known_until_ns():
+    def moment(self, t_ns: int, point: int | None = None) -> Moment | None:
+        """Return what was alive at `t_ns` (after event `point`, if given); None where nothing is known."""
+        live = self.shown
+        point = live.point_at(t_ns) if point is None else point
+        in_a_gap = any(start < t_ns < stop for start, stop in live.gaps_ns)
+        if not 0 <= point < len(live) or in_a_gap or t_ns > self.known_until_ns():
             return None
-        parts = self.live.category_bytes(np.array([point]))[0]
+        parts = live.series_bytes(np.array([point]))[0]
         step, phase = self._kind_at("step", t_ns), self._kind_at("phase", t_ns)
         return Moment(
             t_ns, step, phase, int(parts.sum()), tuple(parts.tolist()),
-            int(self.live.rows[point]), int(self.live.times_ns[point]),
+            int(live.rows[point]), int(live.times_ns[point]),
         )  # fmt: skip
 
     def largest_blocks(self, t_ns: int) -> tuple[list[AliveBlock], int]:
@@ -305,26 +245,25 @@ class MemoryModel:
         row = int(np.searchsorted(table["t0_ns"], at, side="right")) - 1
         return int(table[kind][row]) if row >= 0 and at <= table["t1_ns"][row] else -1
 
-    def event_near(self, t_ns: int, reach_ns: int, category: int = -1) -> int:
-        """Return the row of the largest event within `reach_ns`, else of the nearest; -1 if none.
+    def event_near(self, x: int, reach: int, series: int = -1, axis: str = TIME) -> int:
+        """Return the row of the largest event within `reach` axis units, else of the nearest; -1 if none.
 
-        `category` restricts the search to one category.
+        `series` restricts the search to one series.
         """
-        points = self.live.category_points(category) if category >= 0 else np.arange(0)
-        times, table = self.live.times_ns, self._store.tables["alloc"]
-        if category < 0:
-            begin, end = np.searchsorted(times, [t_ns - reach_ns, t_ns + reach_ns + 1])
-            points = np.arange(max(0, begin - 1), min(len(times), end + 1))
+        live, scale, table = self.shown, self.axis(axis), self._store.tables["alloc"]
+        begin, end = scale.point_at(x - reach - 1) + 1, scale.point_at(x + reach) + 1
+        if series < 0:
+            points = np.arange(max(0, begin - 1), min(len(live), end + 1))
         else:
-            begin, end = np.searchsorted(times, [t_ns - reach_ns, t_ns + reach_ns + 1])
+            points = live.series_points(series)
             low, high = np.searchsorted(points, [begin, end])
             points = points[max(0, low - 1) : high + 1]
-        rows = self.live.rows[points]
+        rows = live.rows[points]
         points, rows = points[rows >= 0], rows[rows >= 0]
         if not len(rows):
             return -1
-        away = np.abs(times[points] - t_ns)
-        near = away <= reach_ns
+        away = np.abs(scale.of_points(points) - x)
+        near = away <= reach
         if near.any():
             inside = rows[near]
             return int(inside[np.argmax(np.abs(table["delta_bytes"][inside]))])
@@ -337,8 +276,8 @@ class MemoryModel:
         if not 0 <= row < len(table):
             return t_ns
         edges = np.array([table["t0_ns"][row], table["t1_ns"][row]]) - origin
-        point = int(self.live.columns(edges, self.known_until_ns()).high_point[0])
-        return max(int(self.live.times_ns[point]), int(edges[0])) if point >= 0 else t_ns
+        point = int(self.shown.columns(edges, self.known_until_ns()).high_point[0])
+        return max(int(self.shown.times_ns[point]), int(edges[0])) if point >= 0 else t_ns
 
 
 _SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")

@@ -102,7 +102,7 @@ def _memory(store: SessionStore) -> dict[str, Any]:
     if not len(live):
         return {"peak_bytes": None, "peak_step": None, "by_category": None, "end_bytes": None}
     point = int(np.argmax(live.total_bytes))
-    at_peak = live.category_bytes(np.array([point]))[0]
+    at_peak = live.series_bytes(np.array([point]))[0]
     row = int(live.rows[point])
     return {
         "peak_bytes": int(live.total_bytes[point]),

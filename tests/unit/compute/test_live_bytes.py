@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorscope.compute.live_bytes import UNKNOWN, LiveBytes
+from tensorscope.compute.live_bytes import LiveBytes
 from tensorscope.core.schema import CATEGORIES
 
 N = len(CATEGORIES)
@@ -13,7 +13,7 @@ EVENT = st.tuples(st.integers(0, 5), st.integers(-100, 100), st.integers(0, N - 
 
 def built(chunks):
     """Return the live bytes and, beside it, the same by brute force: (time, values of categories)."""
-    live, expected, now, t, row = LiveBytes(), [], [0] * N, 0, 0
+    live, expected, now, t, row = LiveBytes(N), [], [0] * N, 0, 0
     for baseline, events in chunks:
         if baseline is not None:
             t += 7
@@ -49,7 +49,7 @@ CHUNKS = st.lists(
 @given(CHUNKS)
 def test_that_categories_sum_to_the_total_at_every_event(chunks):
     live, expected = built(chunks)
-    values = live.category_bytes(np.arange(len(live)))
+    values = live.series_bytes(np.arange(len(live)))
     assert values.tolist() == [now for _, now in expected]
     assert live.total_bytes.tolist() == [sum(now) for _, now in expected]
     assert live.times_ns.tolist() == [t for t, _ in expected]
@@ -82,13 +82,13 @@ def test_that_a_second_baseline_leaves_a_gap_and_counts_from_its_own_values():
 
 
 def test_that_a_category_nobody_knows_is_counted_as_unknown():
-    live = LiveBytes()
+    live = LiveBytes(N)
     live.append(np.array([1]), np.array([64]), np.array([200], np.uint8), np.array([0]))
-    assert live.now_bytes[UNKNOWN] == 64
+    assert live.now_bytes[N - 1] == 64
 
 
 def test_that_late_events_do_not_turn_time_back():
-    live = LiveBytes()
+    live = LiveBytes(N)
     live.append(np.array([10, 5]), np.array([1, 1]), np.array([0, 0], np.uint8), np.array([0, 1]))
     live.append(np.array([7]), np.array([1]), np.array([0], np.uint8), np.array([2]))
     assert live.times_ns.tolist() == [10, 10, 10]

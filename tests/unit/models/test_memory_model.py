@@ -2,7 +2,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorscope.models.memory_model import MemoryIntent, MemoryModel
+from tensorscope.models.memory_model import MemoryModel
+from tensorscope.models.memory_snapshot import MemoryIntent
 from tests.support.alloc_stream import AllocStream, append_rows, large_store
 from tests.support.sessions import sample_session
 
@@ -31,7 +32,7 @@ def test_that_every_point_is_what_was_alive_however_it_was_taken_in(spec):
     stream = stream_of(*spec)
     live = indexed(stream.store).live
     assert live.times_ns.tolist() == [t for t, _ in stream.totals]
-    assert live.category_bytes(np.arange(len(live))).tolist() == [now for _, now in stream.totals]
+    assert live.series_bytes(np.arange(len(live))).tolist() == [now for _, now in stream.totals]
     assert indexed(stream.store).mismatch_bytes == 0
 
 
@@ -40,14 +41,14 @@ def test_that_every_point_is_what_was_alive_however_it_was_taken_in(spec):
 def test_that_a_drawn_column_keeps_the_extremes_and_its_parts_sum_to_the_highest(spec, first, width, columns):
     stream = stream_of(*spec)
     model = indexed(stream.store)
-    snapshot = model.resolve(MemoryIntent(window_ns=(first, first + width), columns=columns))
-    parts = snapshot.category_bytes.sum(axis=1)
+    snapshot = model.resolve(MemoryIntent(window=(first, first + width), columns=columns))
+    parts = snapshot.series_bytes.sum(axis=1)
     assert parts.tolist() == snapshot.high_bytes.tolist()
-    first, last = snapshot.window_ns
+    first, last = snapshot.window
     count = min(columns, last - first)
     edges = [first + i * (last - first) // count for i in range(count + 1)]
     for t0, t1, high, low in zip(
-        snapshot.t0_ns, snapshot.t1_ns, snapshot.high_bytes, snapshot.low_bytes, strict=True
+        snapshot.x0, snapshot.x1, snapshot.high_bytes, snapshot.low_bytes, strict=True
     ):
         assert t0 in edges
         assert t1 in edges
@@ -61,15 +62,15 @@ def test_that_hidden_categories_are_zero_and_the_total_is_not_touched():
     parameters = store.records("baseline")[0].columns["size_bytes"].sum()
     model = indexed(store)
     shown = model.resolve(MemoryIntent(steps=2, hidden=frozenset({0})))
-    assert not shown.category_bytes[:, 0].any()
-    assert (shown.high_bytes - shown.category_bytes.sum(axis=1) == parameters).all()
+    assert not shown.series_bytes[:, 0].any()
+    assert (shown.high_bytes - shown.series_bytes.sum(axis=1) == parameters).all()
 
 
 def test_that_the_last_steps_end_at_the_step_that_is_shown():
     model = indexed(sample_session().store)
-    assert model.resolve(MemoryIntent(steps=3, end_step=9)).window_ns == (700_000_000, 1_000_000_000)
-    assert model.resolve(MemoryIntent(steps=3)).window_ns == (3_700_000_000, 4_000_000_000)
-    assert model.resolve(MemoryIntent(steps=0)).window_ns[0] == 0
+    assert model.resolve(MemoryIntent(steps=3, end_step=9)).window == (700_000_000, 1_000_000_000)
+    assert model.resolve(MemoryIntent(steps=3)).window == (3_700_000_000, 4_000_000_000)
+    assert model.resolve(MemoryIntent(steps=0)).window[0] == 0
 
 
 def test_that_bands_carry_phase_and_step_and_too_many_are_left_out():
@@ -89,11 +90,11 @@ def test_that_nothing_is_drawn_after_the_last_known_time_or_in_a_gap():
     end = stream.t
     stream.resync()
     model = indexed(stream.store)
-    snapshot = model.resolve(MemoryIntent(window_ns=(0, 10 * stream.t), columns=10 * stream.t))
-    assert snapshot.t1_ns.max() <= stream.t + 1
-    inside = (snapshot.t0_ns > end) & (snapshot.t1_ns < stream.t)
+    snapshot = model.resolve(MemoryIntent(window=(0, 10 * stream.t), columns=10 * stream.t))
+    assert snapshot.x1.max() <= stream.t + 1
+    inside = (snapshot.x0 > end) & (snapshot.x1 < stream.t)
     assert not inside.any()
-    assert snapshot.gaps.t0_ns.tolist() == [end]
+    assert snapshot.gaps.x0.tolist() == [end]
     assert model.moment(end + 1) is None
     assert model.moment(10 * stream.t) is None
 
@@ -142,9 +143,9 @@ def test_that_a_refresh_of_two_million_events_reads_pixels_and_not_events():
     assert model.mismatch_bytes == 0
     for window in ((0, 3 * 10**9), (10**9, 10**9 + 5_000_000), (1_400_000_000, 1_900_000_000)):
         before = model.live.points_touched
-        snapshot = model.resolve(MemoryIntent(window_ns=window, columns=1200))
+        snapshot = model.resolve(MemoryIntent(window=window, columns=1200))
         assert model.live.points_touched - before < 1200 * 2 * 2 * 3 * 11
-        assert 0 < len(snapshot.t0_ns) <= 1200
+        assert 0 < len(snapshot.x0) <= 1200
     before = model.live.points_touched
     append_rows(store, {name: table[name][:1000].copy() for name in table.names})
     model.update()

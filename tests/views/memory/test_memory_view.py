@@ -5,9 +5,11 @@ import pytest
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtWidgets import QApplication
 
+from tensorscope.core.schema import CATEGORIES
 from tensorscope.models.selection import Selection
 from tensorscope.models.session_model import SessionModel
-from tensorscope.views.memory.memory_view import MemoryView, csv_header, csv_rows
+from tensorscope.views.memory.memory_csv import csv_header, csv_rows
+from tensorscope.views.memory.memory_view import MemoryView
 from tests.support.alloc_stream import alloc_frame
 from tests.support.sample_frames import sample_frames
 from tests.support.sessions import fed, sample_session
@@ -30,12 +32,12 @@ def chart_of(view):
 
 
 def test_that_the_last_steps_are_shown_and_the_window_can_be_all(view, qtbot):
-    first, last = view.snapshot().window_ns
+    first, last = view.snapshot().window
     assert last - first == 5 * 100_000_000
     box = view.findChild(object, "memoryWindow")
     box.setCurrentIndex(box.count() - 1)
     box.activated.emit(box.count() - 1)
-    first, last = view.snapshot().window_ns
+    first, last = view.snapshot().window
     assert last - first > 3_900_000_000
 
 
@@ -46,7 +48,7 @@ def test_that_hovering_names_time_step_phase_total_and_every_category(view):
     for part in ("3.970000 s", "step 39", "backward", "total"):
         assert part in text
     moment = view._model.moment(3_970_000_000)
-    assert sum(moment.category_bytes) == moment.total_bytes
+    assert sum(moment.series_bytes) == moment.total_bytes
     chart.hover_left.emit()
     assert "events in view" in view.findChild(object, "memoryReadout").text()
 
@@ -77,10 +79,10 @@ def test_that_a_storage_selected_elsewhere_marks_its_lifetime(view):
 
 
 def test_that_hidden_categories_leave_the_stack_and_not_the_total(view):
-    view.findChild(object, "memoryCategory_parameter").setChecked(False)
+    view.findChild(object, "memorySeries_parameter").setChecked(False)
     snapshot = view.snapshot()
-    assert not snapshot.category_bytes[:, 0].any()
-    assert (snapshot.high_bytes > snapshot.category_bytes.sum(axis=1)).all()
+    assert not snapshot.series_bytes[:, 0].any()
+    assert (snapshot.high_bytes > snapshot.series_bytes.sum(axis=1)).all()
 
 
 def test_that_the_keys_of_timelines_move_the_window(view, qtbot):
@@ -90,9 +92,9 @@ def test_that_the_keys_of_timelines_move_the_window(view, qtbot):
         qtbot.keyClick(chart, key)
         QApplication.processEvents()
         view.refresh()
-        return view.snapshot().window_ns
+        return view.snapshot().window
 
-    first, last = view.snapshot().window_ns
+    first, last = view.snapshot().window
     zoomed = after(Qt.Key.Key_W)
     assert zoomed[1] - zoomed[0] < last - first
     panned = after(Qt.Key.Key_A)
@@ -110,7 +112,7 @@ def test_that_the_csv_is_what_is_on_the_screen(view, tmp_path):
     view.export(path, "csv")
     with path.open(newline="") as file:
         header, *rows = csv.reader(file)
-    assert header == csv_header()
+    assert header == csv_header("time", list(CATEGORIES))
     assert [[float(x) for x in row] for row in rows] == csv_rows(view.snapshot())
     assert sum(float(x) for x in rows[0][4:]) == float(rows[0][2])
 

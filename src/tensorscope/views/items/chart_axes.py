@@ -86,6 +86,20 @@ class SecondsAxis(ChartAxis):
         return [f"{value:.{places}f}" for value in values]
 
 
+class MomentsAxis(SecondsAxis):
+    """Seconds, or whole event numbers while `counts_events` is set."""
+
+    counts_events = False
+
+    def tickStrings(self, values: list[float], scale: float, spacing: float) -> list[str]:
+        """Return seconds or grouped numbers."""
+        if not self.counts_events:
+            return super().tickStrings(values, scale, spacing)
+        if spacing < 1:
+            return [f"{value:g}" for value in values]
+        return [f"{round(value):,}" for value in values]
+
+
 class StepsAxis(ChartAxis):
     """Whole step numbers."""
 

@@ -29,6 +29,16 @@ class ChartTheme:
         """Return the phases faint enough to lie behind everything."""
         return [QBrush(with_alpha(colour, 26)) for colour in self.phases]
 
+    def series(self, count: int, others: bool) -> list[QColor]:
+        """Return colours of `count` series, largest first; what is left over is grey.
+
+        Seven hues, then the same lighter and darker: neighbours never share a hue.
+        """
+        hues = [self.categories[index] for index in (0, 6, 5, 2, 3, 1, 4)]
+        shades = (100, 155, 65, 125, 45)
+        found = [hues[i % 7].lighter(shades[i // 7 % len(shades)]) for i in range(count)]
+        return [*found[:-1], self.categories[7]] if others and found else found
+
     def variant(self, index: int) -> QColor:
         """Return the colour of the n-th variant; plain is neutral."""
         order = (7, 0, 1, 5, 2, 6)

@@ -10,7 +10,9 @@ from PySide6.QtCore import QObject
 from tensorscope.core.schema import PHASES
 from tensorscope.core.units import MISSING, format_bytes
 from tensorscope.models.block_lifetime import BlockEnd, BlockLifetime
-from tensorscope.models.memory_model import MemorySnapshot, Moment
+from tensorscope.models.memory_snapshot import MemorySnapshot, Moment
+from tensorscope.models.session_store import SessionStore
+from tensorscope.models.stack_labels import StackLabels
 from tensorscope.views.names import Names
 
 NS = 1e9
@@ -36,8 +38,18 @@ class MemoryTexts(QObject):
         parts.append(self.tr("total {size}").format(size=format_bytes(moment.total_bytes)))
         return " · ".join(parts)
 
-    def summary(self, snapshot: MemorySnapshot, mismatch_bytes: int) -> str:
-        """Return what the window holds, and whether the sums are right."""
+    def allocation(self, store: SessionStore, row: int) -> str:
+        """Return what a row of the ``alloc`` table allocates or frees."""
+        table = store.tables["alloc"]
+        delta = int(table["delta_bytes"][row])
+        module = store.string(int(table["module"][row]))
+        where = module or StackLabels(store).label(int(table["stack"][row]))
+        sign = self.tr("allocates {size}") if delta >= 0 else self.tr("frees {size}")
+        category = self._names.categories()[min(int(table["category"][row]), 7)]
+        return " · ".join(filter(None, [sign.format(size=format_bytes(abs(delta))), category, where]))
+
+    def summary(self, snapshot: MemorySnapshot, mismatch_bytes: int, at_ns: int, at_peak: bool) -> str:
+        """Return what the window holds, whether the sums are right, and of which moment the table is."""
         text = self.tr("Allocator bytes, exact: {events} events in view, peak {peak}").format(
             events=f"{snapshot.events:,}", peak=format_bytes(int(snapshot.peak_bytes.sum()))
         )
@@ -45,7 +57,8 @@ class MemoryTexts(QObject):
             text += " · " + self.tr("differs from the recorder's own total by {size}").format(
                 size=format_bytes(mismatch_bytes)
             )
-        return text
+        of = self.tr("table: at the peak") if at_peak else self.tr("table: at {time} s")
+        return text + " · " + of.format(time=f"{at_ns / NS:.6f}")
 
     def block(self, block: BlockLifetime | None, address: int) -> str:
         """Return all that is known of the selected block."""

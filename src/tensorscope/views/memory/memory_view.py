@@ -1,50 +1,45 @@
-"""Memory over time: live allocator bytes by category, with steps, phases and single blocks."""
+"""Memory over time: live allocator bytes in series, with steps, phases, marks and single blocks."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from psygnal import SignalInstance
-from PySide6.QtCore import QEvent, QModelIndex, Qt, QTimer
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QHBoxLayout,
-    QHeaderView,
-    QLabel,
-    QSizePolicy,
-    QSplitter,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
-from tensorscope.core.schema import CATEGORIES
-from tensorscope.models.block_lifetime import (
-    BlockLifetime,
-    followed,
-    lifetime_of_address,
-    lifetime_of_row,
-)
-from tensorscope.models.memory_model import ALL_DEVICES, MemoryIntent, MemoryModel, MemorySnapshot
+from tensorscope.models.block_lifetime import BlockLifetime, followed, lifetime_of_address, lifetime_of_row
+from tensorscope.models.block_story import tell_block
+from tensorscope.models.grouping import CATEGORY
+from tensorscope.models.live_blocks import AliveBlock
+from tensorscope.models.memory_axis import EVENT, TIME
+from tensorscope.models.memory_curves import MemoryCurves
+from tensorscope.models.memory_marks import MemoryMarks
+from tensorscope.models.memory_model import MemoryModel
+from tensorscope.models.memory_snapshot import ALL_DEVICES, MemoryIntent, MemorySnapshot
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.csv_file import write_csv
 from tensorscope.views.items.chart_theme import chart_theme
-from tensorscope.views.memory.block_item_model import BlockItemModel
-from tensorscope.views.memory.category_legend import CategoryLegend
-from tensorscope.views.memory.memory_chart import NS, MemoryChart
+from tensorscope.views.memory.block_details import BlockDetails
+from tensorscope.views.memory.block_list import BlockList
+from tensorscope.views.memory.memory_bar import MemoryBar
+from tensorscope.views.memory.memory_chart import MemoryChart
+from tensorscope.views.memory.memory_csv import csv_header, csv_rows
+from tensorscope.views.memory.memory_search import MemorySearch
 from tensorscope.views.memory.memory_texts import MemoryTexts
+from tensorscope.views.memory.regrouping import Regrouping
+from tensorscope.views.memory.series_legend import SeriesLegend
+from tensorscope.views.memory.series_names import SeriesNames
 from tensorscope.views.names import Names
 from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 
-WINDOWS = (1, 5, 20, 0)
 REACH_PX = 4
 LIST_MS = 200
 """How often the list of blocks follows the stream."""
@@ -52,7 +47,7 @@ UPDATE_S = 0.006
 
 
 class MemoryView(SessionView):
-    """Shows allocator bytes (what tensors occupy, rounded by nothing), never process bytes unasked."""
+    """Shows allocator bytes (what was asked for), and other meanings of memory only as labelled curves."""
 
     view_id: ClassVar[str] = "memory"
 
@@ -60,73 +55,84 @@ class MemoryView(SessionView):
         super().__init__(parent)
         self.setObjectName("memoryView")
         self._session = SessionModel()
-        self._model = MemoryModel(self._session.store)
         self._intent = MemoryIntent()
-        self._snapshot: MemorySnapshot | None = None
-        self._block: BlockLifetime | None = None
-        self._hover_x: float | None = None
-        self._waiting = False
         self._names = Names(self)
+        self._series = SeriesNames(self._names, self)
         self._texts = MemoryTexts(self._names, self)
-        self._pinned_ns: int | None = None
-        self._listed = False
+        self._regrouping = Regrouping(self)
+        self._search = MemorySearch(self)
+        self._take(self._session)
         self._build()
-        self._later = QTimer(self)
-        self._later.setSingleShot(True)
-        self._later.timeout.connect(self.refresh)
-        self._list_later = QTimer(self)
-        self._list_later.setSingleShot(True)
-        self._list_later.setInterval(LIST_MS)
-        self._list_later.timeout.connect(self._show_blocks)
+        self._later, self._list_later = self._timer(self.refresh, 0), self._timer(self._show_blocks, LIST_MS)
+        self._regrouping.done.connect(self._on_grouped)
+        self._search.done.connect(self._on_found)
         self._retheme()
         self._retranslate()
 
+    def _take(self, session: SessionModel) -> None:
+        """Begin anew with a session."""
+        self._session = session
+        self._model = MemoryModel(session.store)
+        self._curves, self._marks = MemoryCurves(session.store), MemoryMarks(session.store)
+        self._intent = MemoryIntent(steps=self._intent.steps)
+        self._snapshot: MemorySnapshot | None = None
+        self._block: BlockLifetime | None = None
+        self._hover_x: float | None = None
+        self._waiting = self._listed = self._began = False
+        self._holders_id = -1
+
+    def _timer(self, slot: Callable[[], None], interval_ms: int) -> QTimer:
+        timer = QTimer(self)
+        timer.setSingleShot(True)
+        timer.setInterval(interval_ms)
+        timer.timeout.connect(slot)
+        return timer
+
     def _build(self) -> None:
-        self._window = QComboBox(self)
-        self._window.setObjectName("memoryWindow")
-        self._window.activated.connect(self._on_window)
-        self._device = QComboBox(self)
-        self._device.setObjectName("memoryDevice")
-        self._device.activated.connect(self._on_device)
-        self._rss = QCheckBox(self)
-        self._rss.setObjectName("memoryRss")
-        self._rss.toggled.connect(self.refresh)
-        self._readout = QLabel(self)
+        self._bar = MemoryBar(self._names, self._series, self)
+        self._readout, self._selected = QLabel(self), QLabel(self)
         self._readout.setObjectName("memoryReadout")
-        self._readout.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._readout.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self._selected.setObjectName("memorySelected")
+        self._selected.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        for label in (self._readout, self._selected):
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._message = QLabel(self)
         self._message.setObjectName("memoryMessage")
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._message.setWordWrap(True)
         self._chart = MemoryChart(self)
-        self._legend = CategoryLegend(self._names, self)
-        self._legend.hidden_changed.connect(self.refresh)
-        self._build_list()
-        self._selected = QLabel(self)
-        self._selected.setObjectName("memorySelected")
-        self._selected.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._selected.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(8, 4, 8, 4)
-        for widget in (self._window, self._device, self._rss):
-            bar.addWidget(widget)
-        bar.addWidget(self._readout, 1)
+        self._legend = SeriesLegend(self)
+        self._list = BlockList(self._names, self)
+        self._details = BlockDetails(self._names, self)
+        self._details.hide()
+        side = QSplitter(Qt.Orientation.Vertical, self)
+        side.setChildrenCollapsible(False)
+        for widget in (self._legend, self._list, self._details):
+            side.addWidget(widget)
+        side.setStretchFactor(1, 1)
+        side.setStretchFactor(2, 1)
         middle = QSplitter(Qt.Orientation.Horizontal, self)
         middle.setChildrenCollapsible(False)
-        middle.addWidget(self._stacked(self._chart, self._message))
-        middle.addWidget(self._stacked(self._legend, self._heading, self._list))
+        holder = QWidget(self)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._chart, 1)
+        column.addWidget(self._message, 1)
+        middle.addWidget(holder)
+        middle.addWidget(side)
         middle.setStretchFactor(0, 1)
-        bottom = QHBoxLayout()
-        bottom.setContentsMargins(8, 2, 8, 4)
-        bottom.addWidget(self._selected)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
-        layout.addLayout(bar)
+        layout.addWidget(self._bar)
+        layout.addLayout(_inset(self._readout))
         layout.addWidget(middle, 1)
-        layout.addLayout(bottom)
-        chart = self._chart
+        layout.addLayout(_inset(self._selected))
+        self._connect()
+        self.setFocusProxy(self._chart)
+
+    def _connect(self) -> None:
+        chart, bar = self._chart, self._bar
         chart.moved.connect(self._on_moved)
         chart.resized.connect(self._on_resized)
         chart.hovered.connect(self._on_hovered)
@@ -135,44 +141,16 @@ class MemoryView(SessionView):
         chart.fit_asked.connect(self._on_fit)
         chart.edge_asked.connect(self._on_edge)
         chart.peak_asked.connect(self._on_peak)
-        self.setFocusProxy(chart)
-
-    def _stacked(self, *widgets: QWidget) -> QWidget:
-        """Return a widget with `widgets` below each other, the last one taking what is left."""
-        holder = QWidget(self)
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(2)
-        for widget in widgets:
-            column.addWidget(widget)
-        for widget in (self._chart, self._message, self._list):
-            column.setStretchFactor(widget, 1)
-        return holder
-
-    def _build_list(self) -> None:
-        self._heading = QLabel(self)
-        self._heading.setObjectName("memoryBlocksHeading")
-        self._heading.setWordWrap(True)
-        self._heading.setMargin(4)
-        self._blocks = BlockItemModel(self._names, self)
-        self._list = QTableView(self)
-        self._list.setObjectName("memoryBlocks")
-        self._list.setModel(self._blocks)
-        self._list.verticalHeader().hide()
-        self._list.verticalHeader().setDefaultSectionSize(self.fontMetrics().height() + 6)
-        self._list.setShowGrid(False)
-        self._list.setWordWrap(False)
-        self._list.setFrameShape(QTableView.Shape.NoFrame)
-        self._list.setSelectionBehavior(QTableView.SelectionBehavior.SelectRows)
-        self._list.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.setTextElideMode(Qt.TextElideMode.ElideLeft)  # the end of a module path says most
-        header, em = self._list.horizontalHeader(), self.fontMetrics()
-        header.setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        self._list.setColumnWidth(0, em.horizontalAdvance("1023 KiB") + 2 * em.height())
-        self._list.setColumnWidth(2, em.horizontalAdvance("Since step") + em.height())
-        self._list.activated.connect(self._on_listed)
-        self._list.clicked.connect(self._on_listed)
+        bar.window_chosen.connect(self._on_window)
+        bar.group_chosen.connect(self._on_group)
+        bar.device_chosen.connect(self._on_device)
+        bar.axis_chosen.connect(self._on_axis)
+        bar.shown_changed.connect(self.refresh)
+        bar.search_changed.connect(self._on_search)
+        bar.next_asked.connect(self._on_next)
+        self._legend.hidden_changed.connect(self.refresh)
+        self._list.chosen.connect(self._on_listed)
+        self._details.holders_asked.connect(self._on_holders_asked)
 
     # -- what the window asks -------------------------------------------------------------------
 
@@ -184,11 +162,9 @@ class MemoryView(SessionView):
         """Show another session."""
         for signal, slot in self._connections():
             signal.disconnect(slot, missing_ok=True)
-        self._session = session
-        self._model = MemoryModel(session.store)
-        self._intent = MemoryIntent(steps=self._intent.steps)
-        self._snapshot, self._block, self._hover_x, self._pinned_ns = None, None, None, None
-        self._listed = False
+        self._take(session)
+        self._regrouping.set_store(session.store)
+        self._search.set_store(session.store)
         for signal, slot in self._connections():
             signal.connect(slot)
         self._on_selection(session.selection)
@@ -199,7 +175,9 @@ class MemoryView(SessionView):
         return (
             (session.step_changed, self._on_step),
             (session.selection_changed, self._on_selection),
+            (session.moment_changed, self._on_moment),
             (session.state_changed, self._show_message),
+            (session.reply_received, self._on_reply),
         )
 
     def refresh(self) -> None:
@@ -218,24 +196,50 @@ class MemoryView(SessionView):
             if empty:
                 self._legend.set_bytes(None)
             return
+        self._begin()
+        self._regroup()
+        self._show_series()
         self._intent = replace(
-            self._intent, columns=self._chart.columns, hidden=self._legend.hidden_categories(),
-            end_step=self._session.current_step,
+            self._intent, columns=self._chart.columns, hidden=self._legend.hidden_series(),
+            end_step=self._session.current_step, axis=self._bar.axis,
         )  # fmt: skip
         self._snapshot = self._model.resolve(self._intent)
-        self._chart.apply(
-            self._snapshot, self._names.phases(), self._session.current_step, self._rss.isChecked()
-        )
-        self._show_window()
-        self._show_devices()
+        self._draw(self._snapshot)
+        self._bar.show_window(self._intent.steps, self._intent.window is not None)
+        self._bar.set_devices(sorted(self._model.devices))
         self._show_moment()
         self._follow_block()
         if not self._list_later.isActive():
             self._list_later.start()
 
+    def _begin(self) -> None:
+        """Choose the axis and the grouping that tell most, once it is known where a session comes from."""
+        if self._began:
+            return
+        self._began = True
+        sources = self._session.store.records("source")
+        untimed = bool(sources) and sources[-1].meta.get("ordered") == "event"
+        self._bar.set_axis(EVENT if untimed else TIME, timed=not untimed)
+        self._bar.set_group("stack" if sources and not self._model.has_categories else CATEGORY)
+        if self._bar.group == CATEGORY:
+            self._model.grouped = None
+
+    def _draw(self, snapshot: MemorySnapshot) -> None:
+        axis, device, window = self._model.axis(snapshot.axis), self._model.device, snapshot.window
+        columns = self._chart.columns
+        self._bar.set_curves(self._curves.known(device))
+        curves = [self._curves.in_window(name, axis, window, columns, device) for name in self._bar.curves]
+        self._chart.apply(snapshot, self._names.phases(), self._session.current_step, curves)
+        self._chart.show_marks(self._marks.in_window(axis, window, columns, self._bar.marks))
+        self._chart.show_found(*self._search.levels(axis, window, columns))
+        moment = self._session.moment_ns
+        self._chart.show_moment(None if moment is None else axis.of_time(moment))
+        self._show_lifetime()
+
     def is_idle(self) -> bool:
         """Return whether every event that arrived is in the picture, and blocks were listed once."""
-        return not self._waiting and (self._listed or not len(self._model.live))
+        busy = self._waiting or self._regrouping.is_busy or self._search.is_busy
+        return not busy and (self._listed or not len(self._model.live))
 
     def snapshot(self) -> MemorySnapshot | None:
         """Return what is shown."""
@@ -243,29 +247,94 @@ class MemoryView(SessionView):
 
     def export(self, path: Path, file_format: str) -> None:
         """Write what is shown; the CSV holds the drawn columns."""
-        if file_format == "csv":
-            write_csv(path, csv_header(), [] if self._snapshot is None else csv_rows(self._snapshot))
-        else:
+        if file_format != "csv":
             write_picture(self, path, file_format)
+            return
+        series = (
+            self._series.ids(None)
+            if self._model.grouped is None
+            else self._series.series(self._model.grouped)
+        )
+        rows = [] if self._snapshot is None else csv_rows(self._snapshot)
+        write_csv(path, csv_header(self._bar.axis, series), rows)
+
+    # -- grouping and search --------------------------------------------------------------------
+
+    def _regroup(self) -> None:
+        if self._bar.group != CATEGORY:
+            device = None if self._model.device == ALL_DEVICES else self._model.device
+            self._regrouping.keep(self._bar.group, device, self._bar.module_depth)
+
+    def _on_grouped(self, grouped: Any) -> None:
+        if self._bar.group == grouped.group:
+            self._model.grouped = grouped
+            self.refresh()
+
+    def _on_group(self) -> None:
+        if self._bar.group == CATEGORY:
+            self._regrouping.cancel()
+            self._model.grouped = None
+        self.refresh()
+
+    def _show_series(self) -> None:
+        grouped, theme = self._model.grouped, chart_theme(self)
+        colours = list(theme.categories)
+        if grouped is not None:
+            colours = theme.series(len(grouped.labels), grouped.others > 0)
+        heading = self._series.groups()[CATEGORY if grouped is None else grouped.group]
+        names, ids = self._series.series(grouped), self._series.ids(grouped)
+        order = self._model.order if grouped is not None else tuple(reversed(self._model.order))
+        self._legend.set_series(heading, names, ids, colours, order)
+        self._chart.set_series_colours(colours)
+
+    def _on_search(self, text: str) -> None:
+        self._search.look_for(text)
+        self.refresh()
+
+    def _on_found(self) -> None:
+        self.refresh()
+
+    def _on_next(self) -> None:
+        found = self._search.next()
+        if found is None:
+            return
+        address, row, begin_ns = found
+        self._session.select(Selection(storage=address, alloc_row=row))
+        self._go_to(begin_ns)
+
+    def _go_to(self, t_ns: int) -> None:
+        """Bring a moment into the window, which keeps its width."""
+        if self._snapshot is None:
+            return
+        first, last = self._snapshot.window
+        x = self._model.axis(self._bar.axis).of_time(t_ns)
+        if not first <= x <= last:
+            half = (last - first) // 2
+            self._intent = replace(self._intent, window=(x - half, x - half + last - first))
+        self.refresh()
 
     # -- what the person does -------------------------------------------------------------------
 
-    def _on_window(self, index: int) -> None:
-        if index == len(WINDOWS):
-            return
-        self._intent = replace(self._intent, steps=WINDOWS[index], window_ns=None)
+    def _on_window(self, steps: int) -> None:
+        self._intent = replace(self._intent, steps=steps, window=None)
         self.refresh()
 
-    def _on_device(self, index: int) -> None:
-        self._model = MemoryModel(self._session.store, int(self._device.itemData(index)))
+    def _on_device(self) -> None:
+        self._model = MemoryModel(self._session.store, self._bar.device)
+        self._snapshot = None
+        self.refresh()
+
+    def _on_axis(self) -> None:
+        self._intent = replace(self._intent, window=None)
         self.refresh()
 
     def _on_fit(self) -> None:
-        self._intent = replace(self._intent, window_ns=None)
+        self._intent = replace(self._intent, window=None)
         self.refresh()
 
     def _on_moved(self, first: float, last: float) -> None:
-        self._intent = replace(self._intent, window_ns=(round(first * NS), round(last * NS)))
+        units = self._chart.units
+        self._intent = replace(self._intent, window=(round(first * units), round(last * units)))
         self._later.start()
 
     def _on_resized(self) -> None:
@@ -274,70 +343,72 @@ class MemoryView(SessionView):
     def _on_edge(self, side: int) -> None:
         if self._snapshot is None:
             return
-        first, last = self._model.span_ns()
-        span = self._snapshot.window_ns[1] - self._snapshot.window_ns[0]
+        first, last = self._model.axis(self._bar.axis).span()
+        span = self._snapshot.window[1] - self._snapshot.window[0]
         start = first if side < 0 else max(first, last - span)
-        self._intent = replace(self._intent, window_ns=(start, start + span))
+        self._intent = replace(self._intent, window=(start, start + span))
         self.refresh()
 
     def _on_peak(self, direction: int) -> None:
         if self._snapshot is None:
             return
-        first, last = self._snapshot.window_ns
-        here = (first + last) // 2 if self._hover_x is None else round(self._hover_x * NS)
-        peak = self._model.next_peak(here, direction)
+        first, last = self._snapshot.window
+        axis = self._model.axis(self._bar.axis)
+        here = (first + last) // 2 if self._hover_x is None else round(self._hover_x * self._chart.units)
+        peak = axis.of_time(self._model.next_peak(axis.to_ns(here), direction))
         span = last - first
-        self._intent = replace(self._intent, window_ns=(peak - span // 2, peak - span // 2 + span))
-        self._hover_x = peak / NS
+        self._intent = replace(self._intent, window=(peak - span // 2, peak - span // 2 + span))
+        self._hover_x = peak / self._chart.units
         self.refresh()
 
     def _on_step(self, step: int) -> None:
-        if self._intent.window_ns is not None and not self._session.follow:
-            first, last = self._intent.window_ns
-            begin, end = self._model.window_ns(MemoryIntent(steps=1, end_step=step))
+        if self._intent.window is not None and not self._session.follow:
+            first, last = self._intent.window
+            begin, end = self._model.window(replace(self._intent, window=None, steps=1, end_step=step))
             if end <= first or begin >= last:
                 start = (begin + end) // 2 - (last - first) // 2
-                self._intent = replace(self._intent, window_ns=(start, start + last - first))
+                self._intent = replace(self._intent, window=(start, start + last - first))
         if self.isVisible() and not self._session.follow:
             self._later.start()
 
+    def _on_moment(self, moment_ns: int | None) -> None:
+        if self.isVisible() and moment_ns is not None:
+            self._go_to(moment_ns)
+        self._list_later.start()
+
     def _on_hovered(self, x: float, y: float) -> None:
         self._hover_x = x
-        self._show_moment()
+        self._show_moment(self._chart.series_at(x, y))
 
     def _on_hover_left(self) -> None:
         self._hover_x = None
         self._show_moment()
 
-    def _on_clicked(self, x: float, y: float) -> None:
-        self._pinned_ns = round(x * NS)
-        self._list_later.start()
+    def _event_at(self, x: float, series: int) -> int:
         first, last = self._chart.x_range()
-        reach_ns = round((last - first) / self._chart.columns * REACH_PX * NS)
-        row = self._model.event_near(round(x * NS), reach_ns, self._chart.category_at(x, y))
+        reach = round((last - first) / self._chart.columns * REACH_PX * self._chart.units)
+        return self._model.event_near(round(x * self._chart.units), reach, series, self._bar.axis)
+
+    def _on_clicked(self, x: float, y: float) -> None:
+        self._session.go_to_moment(self._model.axis(self._bar.axis).to_ns(round(x * self._chart.units)))
+        row = self._event_at(x, self._chart.series_at(x, y))
         if row < 0:
             self._session.select(NOTHING)
             return
         address = int(self._session.store.tables["alloc"]["address"][row])
         self._session.select(Selection(storage=address, alloc_row=row))
 
-    def _on_listed(self, index: QModelIndex) -> None:
-        block = self._blocks.block(index.row())
+    def _on_listed(self, block: AliveBlock) -> None:
         self._session.select(Selection(storage=block.address, alloc_row=block.row))
 
-    def _show_blocks(self) -> None:
-        """List what is alive at the moment that was clicked, else at the peak of the window."""
-        if self._snapshot is None:
-            return
-        first, last = self._snapshot.window_ns
-        pinned = self._pinned_ns is not None and first <= self._pinned_ns <= last
-        at_ns = self._pinned_ns if pinned and self._pinned_ns is not None else self._snapshot.peak_t_ns
-        self._listed = True
-        blocks, count = self._model.largest_blocks(at_ns)
-        self._blocks.set_blocks(blocks)
-        self._heading.setText(self._texts.blocks_heading(at_ns, not pinned, count))
-        row = self._blocks.row_of(self._session.selection.storage)
-        self._list.selectRow(row) if row >= 0 else self._list.clearSelection()
+    def _on_holders_asked(self) -> None:
+        if self._block is not None:
+            self._holders_id = self._session.send("holders", addresses=[self._block.address])
+            self._details.show_asked()
+
+    def _on_reply(self, meta: Mapping[str, Any]) -> None:
+        if meta.get("id") == self._holders_id and self._holders_id >= 0:
+            self._details.show_holders(meta.get("result"), str(meta.get("error") or ""))
 
     def _on_selection(self, selection: Selection) -> None:
         store, table = self._session.store, self._session.store.tables["alloc"]
@@ -345,9 +416,30 @@ class MemoryView(SessionView):
         if 0 <= selection.alloc_row < len(table):
             self._block = lifetime_of_row(store, selection.alloc_row)
         elif selection.storage:
-            _, end_ns = self._model.window_ns(MemoryIntent(steps=1, end_step=self._session.current_step))
+            _, end_ns = self._model.window(MemoryIntent(steps=1, end_step=self._session.current_step))
             self._block = lifetime_of_address(store, selection.storage, end_ns)
         self._show_block()
+
+    # -- what is shown --------------------------------------------------------------------------
+
+    def _looked_at(self) -> tuple[int, bool]:
+        """Return the moment whose blocks are listed, and whether it is the peak in view."""
+        assert self._snapshot is not None
+        moment = self._session.moment_ns
+        axis, (first, last) = self._model.axis(self._snapshot.axis), self._snapshot.window
+        if moment is not None and first <= axis.of_time(moment) <= last:
+            return moment, False
+        return self._snapshot.peak_t_ns, True
+
+    def _show_blocks(self) -> None:
+        """List what is alive at the moment that is looked at, else at the peak of the window."""
+        if self._snapshot is None:
+            return
+        self._listed = True
+        at_ns, at_peak = self._looked_at()
+        blocks, count = self._model.largest_blocks(at_ns)
+        heading = self._texts.blocks_heading(at_ns, at_peak, count)
+        self._list.set_blocks(heading, blocks, self._session.selection.storage)
 
     def _follow_block(self) -> None:
         if self._block is None:
@@ -359,46 +451,48 @@ class MemoryView(SessionView):
         self._block = block
 
     def _show_block(self) -> None:
-        self._chart.show_lifetime(self._block)
-        self._selected.setText(self._texts.block(self._block, self._session.selection.storage))
+        block, store = self._block, self._session.store
+        self._show_lifetime()
+        self._selected.setText(self._texts.block(block, self._session.selection.storage))
+        story = tell_block(store, block) if block is not None else None
+        self._details.show_block(block, story, live=self._session.state == "open")
 
-    # -- texts ----------------------------------------------------------------------------------
+    def _show_lifetime(self) -> None:
+        block = self._block
+        if block is None:
+            self._chart.show_lifetime(None)
+            return
+        axis = self._model.axis(self._bar.axis)
+        low, high = -1e9 * self._chart.units, 1e9 * self._chart.units
+        stop = block.end.t_ns if block.end else block.lost_t_ns
+        times = np.array([block.begin.t_ns if block.begin else 0, max(stop, 0)])
+        begin, end = axis.of_times(times).tolist()
+        self._chart.show_lifetime((begin if block.begin else low, end if stop >= 0 else high))
 
-    def _show_moment(self) -> None:
+    def _show_moment(self, series: int = -1) -> None:
+        """Say what is under the mouse; without it, what the table's moment is."""
         if self._snapshot is None:
             return
         self._chart.show_cursor(self._hover_x)
-        at_ns = self._snapshot.window_ns[1] if self._hover_x is None else round(self._hover_x * NS)
-        moment = self._model.moment(at_ns)
-        self._legend.set_bytes(None if moment is None else list(moment.category_bytes))
-        hovering = self._hover_x is not None
-        summary = self._texts.summary(self._snapshot, self._model.mismatch_bytes)
-        self._readout.setText(self._texts.moment(moment) if hovering else summary)
+        axis = self._model.axis(self._snapshot.axis)
+        if self._hover_x is None:
+            at_ns, at_peak = self._looked_at()
+            moment = self._model.moment(at_ns)
+            summary = self._texts.summary(self._snapshot, self._model.mismatch_bytes, at_ns, at_peak)
+            self._readout.setText(self._search.summary() or summary)
+        else:
+            x = round(self._hover_x * self._chart.units)
+            moment = self._model.moment(axis.to_ns(x), axis.point_at(x))
+            text = self._texts.moment(moment)
+            row = self._event_at(self._hover_x, series)
+            if row >= 0 and series >= 0:
+                text += " · " + self._texts.allocation(self._session.store, row)
+            self._readout.setText(text)
+        self._legend.set_bytes(None if moment is None else list(moment.series_bytes))
 
     def _show_message(self) -> None:
         reading = self._model.progress if self._waiting else None
         self._message.setText(self._texts.missing(self._session.store.hello, reading))
-
-    def _show_window(self) -> None:
-        """Say in the chooser that the person moved the window away from the last steps."""
-        custom = self._intent.window_ns is not None
-        if custom and self._window.count() == len(WINDOWS):
-            self._window.addItem(self.tr("Chosen span"))
-        elif not custom and self._window.count() > len(WINDOWS):
-            self._window.removeItem(len(WINDOWS))
-        self._window.setCurrentIndex(len(WINDOWS) if custom else WINDOWS.index(self._intent.steps))
-
-    def _show_devices(self) -> None:
-        devices = sorted(self._model.devices)
-        known = [self._device.itemData(i) for i in range(self._device.count())]
-        wanted = [ALL_DEVICES, *devices]
-        self._device.setVisible(len(devices) > 1)
-        if known != wanted:
-            self._device.clear()
-            for device in wanted:
-                name = self.tr("All devices") if device == ALL_DEVICES else self._names.device(device)
-                self._device.addItem(name, device)
-            self._device.setCurrentIndex(max(0, self._device.findData(self._model.device)))
 
     # -- language and theme ---------------------------------------------------------------------
 
@@ -415,34 +509,25 @@ class MemoryView(SessionView):
     def _retheme(self) -> None:
         theme = chart_theme(self)
         self._chart.set_theme(theme)
-        self._legend.set_colours(theme.categories)
-        self._blocks.set_colours(theme.categories, max(8, self.fontMetrics().ascent() - 2))
+        self._list.set_colours(theme.categories)
+        self._show_series()
 
     def _retranslate(self) -> None:
-        self._window.clear()
-        for steps in WINDOWS:
-            text = self.tr("Last {count} steps").format(count=steps) if steps > 1 else self.tr("Last step")
-            self._window.addItem(text if steps else self.tr("All steps"))
-        self._show_window()
-        self._window.setAccessibleName(self.tr("Time window"))
-        self._device.clear()
-        self._device.setAccessibleName(self.tr("Device"))
-        self._rss.setText(self.tr("Process memory (RSS)"))
-        self._chart.setAccessibleName(self.tr("Live bytes over time, stacked by category"))
-        self._chart.getPlotItem().setLabel("bottom", self.tr("Time since start (s)"))
-        self._chart.getPlotItem().setLabel("left", self.tr("Live allocator bytes"))
+        self._bar.retranslate()
         self._legend.retranslate()
+        self._details.retranslate()
+        self._chart.setAccessibleName(self.tr("Live bytes over time, stacked"))
+        events = self._bar.axis == EVENT
+        x = self.tr("Allocator event") if events else self.tr("Time since start (s)")
+        self._chart.getPlotItem().setLabel("bottom", x)
+        self._chart.getPlotItem().setLabel("left", self.tr("Live allocator bytes"))
         self._selected.setText(self._texts.block(self._block, self._session.selection.storage))
+        self._show_series()
         self._show_message()
 
 
-def csv_header() -> list[str]:
-    """Return the header of `csv_rows`, with units."""
-    return ["t0_s", "t1_s", "total_max_bytes", "total_min_bytes", *(f"{name}_bytes" for name in CATEGORIES)]
-
-
-def csv_rows(snapshot: MemorySnapshot) -> list[list[float | int]]:
-    """Return one row a drawn column: what is on the screen, hidden categories as 0."""
-    numbers = np.column_stack([snapshot.high_bytes, snapshot.low_bytes, snapshot.category_bytes]).tolist()
-    times = zip((snapshot.t0_ns / NS).tolist(), (snapshot.t1_ns / NS).tolist(), strict=True)
-    return [[*span, *row] for span, row in zip(times, numbers, strict=True)]
+def _inset(widget: QWidget) -> QHBoxLayout:
+    row = QHBoxLayout()
+    row.setContentsMargins(8, 2, 8, 3)
+    row.addWidget(widget)
+    return row

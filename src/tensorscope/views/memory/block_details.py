@@ -1,0 +1,151 @@
+"""All that is known of the selected block: lifetime, stack, tensors, who saved it and who holds it."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Any
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from tensorscope.core.units import format_bytes
+from tensorscope.models.block_lifetime import BlockLifetime
+from tensorscope.models.block_story import BlockStory
+from tensorscope.views.names import Names
+
+MAX_FRAMES = 40
+MAX_HOLDERS = 12
+
+
+class BlockDetails(QWidget):
+    """Text about one block, and a button that asks a live program who holds it. GUI thread."""
+
+    holders_asked = Signal()
+
+    def __init__(self, names: Names, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("blockDetails")
+        self._names = names
+        self._text = QLabel(self)
+        self._text.setObjectName("blockDetailsText")
+        self._text.setWordWrap(True)
+        self._text.setTextFormat(Qt.TextFormat.RichText)
+        self._text.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self._text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self._text.setMargin(6)
+        self._button = QPushButton(self)
+        self._button.setObjectName("whoHoldsIt")
+        self._button.clicked.connect(self.holders_asked)
+        self._holders = ""
+        self._shown: tuple[BlockLifetime, BlockStory, bool] | None = None
+        scroll = QScrollArea(self)
+        scroll.setFrameShape(QFrame.Shape.NoFrame)
+        scroll.setWidgetResizable(True)
+        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        scroll.setWidget(self._text)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(scroll, 1)
+        layout.addWidget(self._button)
+        self.retranslate()
+
+    def show_block(self, block: BlockLifetime | None, story: BlockStory | None, live: bool) -> None:
+        """Show a block; None hides everything."""
+        if block is None or story is None:
+            self._shown, self._holders = None, ""
+            self.hide()
+            return
+        if self._shown is None or self._shown[0].address != block.address:
+            self._holders = ""
+        self._shown = block, story, live
+        self._button.setVisible(live)
+        self._button.setEnabled(block.end is None)
+        self._text.setText(self._html(block, story))
+        self.show()
+
+    def show_holders(self, result: Any, error: str = "") -> None:
+        """Show the answer to ``holders``."""
+        self._holders = self._holders_html(result) if not error else escape(error)
+        if self._shown is not None:
+            self.show_block(*self._shown)
+
+    def show_asked(self) -> None:
+        """Say that the program was asked."""
+        self.show_holders(None, self.tr("Asked the program; it answers after this step."))
+
+    def retranslate(self) -> None:
+        """Set every text again."""
+        self._button.setText(self.tr("Who holds it?"))
+        self._button.setToolTip(self.tr("Ask the program which objects keep this block alive"))
+        if self._shown is not None:
+            self.show_block(*self._shown)
+
+    # -- texts ----------------------------------------------------------------------------------
+
+    def _html(self, block: BlockLifetime, story: BlockStory) -> str:
+        category = self._names.categories()[min(block.category, 7)]
+        rows = [
+            (self.tr("Block"), f"{format_bytes(block.size_bytes)} · {category}"),
+            (self.tr("Bytes"), f"{block.size_bytes:,}"),
+            (self.tr("Address"), f"0x{block.address:x} · {self._names.device(block.device)}"),
+            (self.tr("Module"), block.module),
+            (self.tr("Name"), block.name),
+            (self.tr("Lives"), self._lives(block)),
+            (self.tr("Stream"), str(story.stream) if story.stream > 0 else ""),
+            (self.tr("Pool"), story.pool),
+            (self.tr("Operator"), story.source),
+        ]
+        parts = [
+            f"<tr><td>{escape(name)}&nbsp;</td><td>{escape(value)}</td></tr>" for name, value in rows if value
+        ]
+        html = f"<table cellspacing=0>{''.join(parts)}</table>"
+        html += self._list(
+            self.tr("Tensors in it"),
+            [f"{one.name} {one.dtype} {list(one.shape)}" for one in story.tensors],
+        )
+        html += self._list(
+            self.tr("Saved for backward by"),
+            [f"{node} ({module})" if module else node for node, module in story.saved_by],
+        )
+        html += self._stack(story)
+        if self._holders:
+            html += f"<p><b>{escape(self.tr('Held by'))}</b><br>{self._holders}</p>"
+        return html
+
+    def _lives(self, block: BlockLifetime) -> str:
+        if block.begin is None:
+            return self.tr("its allocation was not seen")
+        if block.end is None:
+            return self.tr("lost in a gap") if block.lost_t_ns >= 0 else self.tr("still alive")
+        return f"{(block.end.t_ns - block.begin.t_ns) / 1e6:,.3f} ms"
+
+    @staticmethod
+    def _list(title: str, lines: list[str]) -> str:
+        if not lines:
+            return ""
+        return f"<p><b>{escape(title)}</b><br>{'<br>'.join(map(escape, lines))}</p>"
+
+    def _stack(self, story: BlockStory) -> str:
+        lines = []
+        for frame in story.frames[:MAX_FRAMES]:
+            text = escape(frame.short)
+            own = not frame.is_native and not frame.is_library
+            lines.append(f"<b>{text}</b>" if own else text)
+        if len(story.frames) > MAX_FRAMES:
+            lines.append(escape(self.tr("and {count} more").format(count=len(story.frames) - MAX_FRAMES)))
+        if not lines:
+            return ""
+        return f"<p><b>{escape(self.tr('Stack, innermost first'))}</b><br>{'<br>'.join(lines)}</p>"
+
+    def _holders_html(self, result: Any) -> str:
+        blocks = result.get("blocks") if isinstance(result, dict) else None
+        lines = [
+            escape(str(holder.get("text", "")))
+            for block in (blocks if isinstance(blocks, list) else [])
+            if isinstance(block, dict)
+            for holder in block.get("holders", [])[:MAX_HOLDERS]
+            if isinstance(holder, dict)
+        ]
+        if not lines:
+            return escape(self.tr("Nothing that the program's objects lead to: it is gone, or C++ holds it."))
+        return "<br>".join(lines)

@@ -1,0 +1,148 @@
+"""The timeline of a CUDA snapshot: groupings, axes, marks, curves, search and the selected block."""
+
+import csv
+
+import pytest
+
+from tensorscope.models.memory_marks import OOM
+from tensorscope.models.session_model import SessionModel
+from tensorscope.readers.documents import read_document
+from tensorscope.readers.frames import frames_of
+from tensorscope.views.memory.memory_view import MemoryView
+from tests.support.random_snapshots import ToyAllocator
+from tests.support.sessions import fed
+
+
+def shown(qtbot, layout="2026-03"):
+    toy = ToyAllocator(5, streams=2, pools=2).run(150)
+    toy.annotate("START", "forward of batch 7")
+    toy.run(200)
+    toy.out_of_memory(1 << 34, device_free=1 << 20)
+    toy.run(260)
+    session = fed(SessionModel("a"), list(frames_of(read_document(toy.snapshot(layout)), "a.pickle")))
+    view = MemoryView()
+    qtbot.addWidget(view)
+    view.resize(1200, 700)
+    view.show()
+    view.set_session(session)
+    settle(qtbot, view)
+    return view
+
+
+def settle(qtbot, view):
+    qtbot.waitUntil(view.is_idle, timeout=10_000)
+    view.refresh()
+
+
+@pytest.fixture
+def view(qtbot):
+    return shown(qtbot)
+
+
+def choose(qtbot, view, group):
+    box = view.findChild(object, "memoryGroup")
+    box.setCurrentIndex(box.findData(group))
+    box.activated.emit(box.currentIndex())
+    settle(qtbot, view)
+
+
+def test_that_a_file_without_categories_begins_with_lines_of_code(view):
+    assert view.findChild(object, "memoryGroup").currentData() == "stack"
+    names = [box.toolTip() for box in view._legend._boxes.values()]
+    assert any("attention.py:17" in name for name in names)
+
+
+@pytest.mark.parametrize("group", ["category", "module", "phase", "stack", "stream", "device", "pool"])
+def test_that_every_grouping_stacks_up_to_the_total(group, view, qtbot):
+    choose(qtbot, view, group)
+    snapshot = view.snapshot()
+    assert (snapshot.series_bytes.sum(axis=1) == snapshot.high_bytes).all()
+    assert len(view._legend._boxes) == snapshot.series_bytes.shape[1]
+
+
+def test_that_the_event_axis_shows_every_event_once(view, qtbot):
+    view._bar._axes["event"].setChecked(True)
+    view._on_window(0)
+    settle(qtbot, view)
+    snapshot = view.snapshot()
+    assert snapshot.axis == "event"
+    assert snapshot.window == (0, len(view._model.shown) * 1000)
+    low, high = view._chart.x_range()
+    assert (round(low), round(high)) == (0, len(view._model.shown))
+
+
+def test_that_a_file_without_times_has_only_the_event_axis(qtbot):
+    view = shown(qtbot, "2023-09")
+    assert view._bar.axis == "event"
+    assert not view._bar._axes["time"].isEnabled()
+
+
+def test_that_failed_requests_annotations_and_segments_are_marked(view):
+    view._on_window(0)
+    kinds = set(view._chart.marks._kind.tolist())
+    assert kinds == {0, 1, 2, 3} or kinds == {0, 1, 3}
+    view._bar._marks["oom"].setChecked(False)
+    view.refresh()
+    assert OOM not in view._chart.marks._kind.tolist()
+
+
+def test_that_the_reserved_curve_ends_at_the_files_own_sum(view):
+    view._on_window(0)
+    session = view._session
+    reserved = int(session.store.records("segments")[0].columns["segment_bytes"].sum())
+    curve = view._curves.in_window("reserved", view._model.axis("time"), view.snapshot().window, 1000, -2)
+    assert int(curve.bytes[-1]) == reserved
+    assert int(curve.bytes.min()) >= 0
+    assert view._chart.curve_lines["reserved"].isVisible()
+
+
+def test_that_a_search_counts_shows_and_steps_through(view, qtbot):
+    search = view.findChild(object, "memorySearch")
+    search.setText("> 1 MiB")
+    settle(qtbot, view)
+    text = view.findChild(object, "memoryReadout").text()
+    assert "allocations found" in text
+    assert view._chart.found_line.isVisible()
+    qtbot.keyClick(search, "\r")
+    first = view._session.selection.alloc_row
+    qtbot.keyClick(search, "\r")
+    assert view._session.selection.alloc_row != first
+    search.setText("nothing like it")
+    settle(qtbot, view)
+    assert "Nothing found" in view.findChild(object, "memoryReadout").text()
+
+
+def test_that_the_selected_block_tells_its_stack(view, qtbot):
+    search = view.findChild(object, "memorySearch")
+    search.setText("> 1 MiB")
+    settle(qtbot, view)
+    qtbot.keyClick(search, "\r")
+    text = view.findChild(object, "blockDetailsText").text()
+    assert "Stack, innermost first" in text
+    assert ".py:" in text
+    assert not view.findChild(object, "whoHoldsIt").isVisible()  # a file has nobody to ask
+
+
+def test_that_hovering_names_the_allocation(view, qtbot):
+    chart = view._chart
+    rect = chart.stack
+    at = int((rect._x1 - rect._x0).argmax())
+    chart.hovered.emit(float(rect._x0[at]), float((rect._y0[at] + rect._y1[at]) / 2))
+    text = view.findChild(object, "memoryReadout").text()
+    assert "allocates" in text or "frees" in text
+
+
+def test_that_a_moment_chosen_elsewhere_moves_the_window_and_the_table(view, qtbot):
+    view._session.go_to_moment(1_000)
+    qtbot.waitUntil(lambda: view._chart.moment_line.isVisible())
+    assert "table: at 0.000001 s" in view.findChild(object, "memoryReadout").text()
+
+
+def test_that_the_csv_has_the_series_of_the_grouping(view, qtbot, tmp_path):
+    choose(qtbot, view, "pool")
+    view.export(tmp_path / "a.csv", "csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        header = next(csv.reader(file))
+    assert header[4:] == ["Default pool_bytes", "(0, 1)_bytes"] or set(header[4:]) == {
+        "Default pool_bytes", "(0, 1)_bytes"
+    }  # fmt: skip
