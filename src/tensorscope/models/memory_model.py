@@ -131,7 +131,7 @@ class MemoryModel:
         tables, origin = self._store.tables, self._store.origin_ns
         ends = [tables[kind][name][-1:] for kind, name in (("step", "t1_ns"), ("trace", "t_ns"))]
         lasts = [int(end[0]) - origin for end in ends if len(end)]
-        return max([0, *lasts, *self.shown.times_ns[-1:].tolist()])
+        return max(0, *lasts, *map(int, self.shown.times_ns[-1:]), 0)
 
     def window(self, intent: MemoryIntent) -> tuple[int, int]:
         """Return the span that `intent` means, in axis units, at least `MIN_SPAN` long."""
