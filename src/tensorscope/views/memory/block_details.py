@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import Any
 
@@ -11,10 +12,10 @@ from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QScrollArea, QVBoxLay
 from tensorscope.core.units import format_bytes
 from tensorscope.models.block_lifetime import BlockLifetime
 from tensorscope.models.block_story import BlockStory
+from tensorscope.views.memory.holder_texts import holders_html
 from tensorscope.views.names import Names
 
 MAX_FRAMES = 40
-MAX_HOLDERS = 12
 
 
 class BlockDetails(QWidget):
@@ -63,15 +64,16 @@ class BlockDetails(QWidget):
         self._text.setText(self._html(block, story))
         self.show()
 
-    def show_holders(self, result: Any, error: str = "") -> None:
+    def show_holders(self, meta: Mapping[str, Any]) -> None:
         """Show the answer to ``holders``."""
-        self._holders = self._holders_html(result) if not error else escape(error)
+        nothing = self.tr("Nothing that the program's objects lead to: it is gone, or C++ holds it.")
+        self._holders = holders_html(meta, nothing)
         if self._shown is not None:
             self.show_block(*self._shown)
 
     def show_asked(self) -> None:
         """Say that the program was asked."""
-        self.show_holders(None, self.tr("Asked the program; it answers after this step."))
+        self.show_holders({"error": self.tr("Asked the program; it answers after this step.")})
 
     def retranslate(self) -> None:
         """Set every text again."""
@@ -136,16 +138,3 @@ class BlockDetails(QWidget):
         if not lines:
             return ""
         return f"<p><b>{escape(self.tr('Stack, innermost first'))}</b><br>{'<br>'.join(lines)}</p>"
-
-    def _holders_html(self, result: Any) -> str:
-        blocks = result.get("blocks") if isinstance(result, dict) else None
-        lines = [
-            escape(str(holder.get("text", "")))
-            for block in (blocks if isinstance(blocks, list) else [])
-            if isinstance(block, dict)
-            for holder in block.get("holders", [])[:MAX_HOLDERS]
-            if isinstance(holder, dict)
-        ]
-        if not lines:
-            return escape(self.tr("Nothing that the program's objects lead to: it is gone, or C++ holds it."))
-        return "<br>".join(lines)

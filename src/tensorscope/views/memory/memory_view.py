@@ -408,7 +408,7 @@ class MemoryView(SessionView):
 
     def _on_reply(self, meta: Mapping[str, Any]) -> None:
         if meta.get("id") == self._holders_id and self._holders_id >= 0:
-            self._details.show_holders(meta.get("result"), str(meta.get("error") or ""))
+            self._details.show_holders(meta)
 
     def _on_selection(self, selection: Selection) -> None:
         store, table = self._session.store, self._session.store.tables["alloc"]

@@ -7,7 +7,12 @@ import importlib
 from tensorscope.views.memory_details.memory_panel import MemoryPanel
 
 _PACKAGE = "tensorscope.views.memory_details"
-PANEL_CLASSES: dict[str, str] = {"blocks": "blocks_panel:BlocksPanel"}
+PANEL_CLASSES: dict[str, str] = {
+    "peaks": "peaks_panel:PeaksPanel",
+    "leaks": "leaks_panel:LeaksPanel",
+    "saved": "saved_panel:SavedPanel",
+    "blocks": "blocks_panel:BlocksPanel",
+}
 """Panel id to module and class, in the order of the tabs."""
 
 
