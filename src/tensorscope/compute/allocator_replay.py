@@ -9,58 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.compute.allocator_domain import Block
+from tensorscope.compute.allocator_requests import (
+    ALLOC,
+    EMPTY_CACHE,
+    FAILED_ALLOC,
+    FREE,
+    FREE_REQUESTED,
+    GOT_SEGMENT,
+    RELEASED,
+    STEP_END,
+    Requests,
+)
 from tensorscope.compute.allocator_settings import SMALL_BYTES, AllocatorSettings
 from tensorscope.compute.allocator_state import AllocatorState, lay_out
 from tensorscope.compute.caching_allocator import CachingAllocator
 from tensorscope.compute.cancelling import Cancelled, CancelledError
 
-ALLOC, FREE, FREE_REQUESTED, STEP_END, EMPTY_CACHE, RELEASED, GOT_SEGMENT, FAILED_ALLOC = range(8)
-"""What a request is.
-
-ALLOC, FREE: of a block. FREE_REQUESTED: freed while other streams use it. EMPTY_CACHE: the program
-asked for it. FAILED_ALLOC: ran out of memory when it was recorded. RELEASED: the recorded allocator
-gave back a segment since its device was full; GOT_SEGMENT: it got one. These two are only replayed
-to check the model: another allocator would not have needed to, or not there.
-"""
 _CHUNK = 4096
 
 Longs = NDArray[np.int64]
 Report = Callable[[float], None]
 """Called with the share that is done, 0 to 1."""
-
-
-@dataclass(frozen=True, eq=False)
-class Requests:
-    """One device's requests in order; columns of equal length.
-
-    Attributes
-    ----------
-    block
-        Number of the block that an ALLOC, FREE or FREE_REQUESTED is about, from 0.
-    size_bytes
-        As requested; of a segment its size.
-    place
-        Index into `places`, of (pool, stream).
-    address
-        Where the block or segment lay when it was recorded.
-    t_ns
-        Since the session's origin.
-    listed
-        So many ALLOC stand first: blocks that were there before the recording.
-    """
-
-    kind: NDArray[np.uint8]
-    block: Longs
-    size_bytes: Longs
-    place: Longs
-    address: NDArray[np.uint64]
-    t_ns: Longs
-    places: tuple[tuple[str, int], ...]
-    blocks: int
-    listed: int
-
-    def __len__(self) -> int:
-        return len(self.kind)
 
 
 @dataclass(frozen=True)
@@ -215,6 +184,8 @@ class _Run:
         elif kind == EMPTY_CACHE or (kind == STEP_END and self.settings.empty_cache_each_step):
             allocator.empty_cache()
         elif kind == GOT_SEGMENT and self.as_recorded:
+            if at == 0 or self.requests.kind[at - 1] != GOT_SEGMENT:
+                allocator.recorded_segments.clear()
             allocator.recorded_segments.append((address, size))
         elif kind == RELEASED and self.as_recorded:
             allocator.release_at(address, size)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,8 @@ class AllocatorState:
         Numbers of the blocks, as `Requests` counts them.
     block_bytes
         How large each lies there; 0 where that is not known, since it was freed before anybody looked.
+    mapped
+        Ranges of pages that were mapped later: how low an expandable segment reaches.
     freed_at
         Position of each block's free in the order of all that happened.
     starts, started_at
@@ -50,6 +52,7 @@ class AllocatorState:
     address: NDArray[np.uint64]
     requested_bytes: Longs
     block_bytes: Longs
+    mapped: tuple[Segment, ...]
     freed_at: Longs
     starts: list[int]
     started_at: list[int]
@@ -64,9 +67,7 @@ def lay_out(allocator: CachingAllocator, state: AllocatorState) -> dict[int, Blo
     addresses = [one[0] for one in waiting]
     placed: dict[int, Block] = {}
     ends: dict[Domain, Block] = {}
-    for segment in sorted(state.segments, key=lambda one: one.address):
-        if segment.size_bytes <= 0:
-            continue
+    for segment in _joined(state.segments):
         begin = bisect_left(addresses, segment.address)
         end = bisect_left(addresses, segment.address + segment.size_bytes)
         _Layout(allocator, segment, state, placed).fill(waiting[begin:end], ends)
@@ -87,13 +88,14 @@ class _Layout:
         place = allocator.place(segment.pool, segment.stream)
         self.domain = place.large if segment.is_large else place.small
         self.end = segment.address + segment.size_bytes
+        allocator.segment_addresses.add(segment.address)
         allocator.next_address = max(allocator.next_address, -(-self.end // _FAR_BYTES) * _FAR_BYTES)
 
     def fill(self, waiting: list[tuple[int, ...]], ends: dict[Domain, Block]) -> None:
         segment = self.segment
         block = Block(segment.address, segment.size_bytes, self.domain)
         if segment.expandable:
-            _continue(ends, block)
+            _continue(ends, block, self._lowest())
         for index, (address, number, requested, rounded, known, freed_at) in enumerate(waiting):
             size = known or rounded
             if address < block.address or address + size > self.end:
@@ -112,6 +114,14 @@ class _Layout:
             self.domain.add(block)
         if segment.expandable:
             ends[self.domain] = block
+
+    def _lowest(self) -> int:
+        """Return where the expandable segment begins, as far as anything was ever mapped there."""
+        mine = self.segment
+        key = mine.pool, mine.stream, mine.is_large
+        known = [one.address for one in self.state.mapped if (one.pool, one.stream, one.is_large) == key]
+        near = [address for address in known if 0 < mine.address - address < _FAR_BYTES]
+        return min(near, default=mine.address)
 
     def _cut_free(self, block: Block, address: int) -> Block:
         rest = block.split(address - block.address)
@@ -135,23 +145,36 @@ class _Layout:
         return min(seen)[1] - address if seen else rounded
 
 
-def _continue(ends: dict[Domain, Block], block: Block) -> None:
+def _joined(segments: tuple[Segment, ...]) -> list[Segment]:
+    """Return segments by address; ranges of pages that touch are one."""
+    found: list[Segment] = []
+    for one in sorted((one for one in segments if one.size_bytes > 0), key=lambda one: one.address):
+        last = found[-1] if found else None
+        if last is not None and one.expandable and one.address == last.address + last.size_bytes:
+            grown = replace(last, size_bytes=last.size_bytes + one.size_bytes)
+            if replace(one, address=grown.address, size_bytes=grown.size_bytes) == grown:
+                found[-1] = grown
+                continue
+        found.append(one)
+    return found
+
+
+def _continue(ends: dict[Domain, Block], block: Block, lowest: int) -> None:
     """Link a range of pages with the one before, over address space without pages."""
     block.expandable = True
     last = ends.get(block.domain)
-    if last is None:
-        return
-    begin = last.address + last.size
-    if block.address - begin > _FAR_BYTES:
+    begin = lowest if last is None else last.address + last.size
+    if last is not None and block.address - begin > _FAR_BYTES:
         _leave_room(last)
-        return
-    block.base = last.base
+        last, begin = None, lowest
+    block.base = begin if last is None else last.base
     if block.address == begin:
-        last.after, block.before = block, last
         return
     gap = Block(begin, block.address - begin, block.domain)
-    gap.expandable, gap.base, gap.before, gap.after = True, last.base, last, block
-    last.after = block.before = gap
+    gap.expandable, gap.base, gap.before, gap.after = True, block.base, last, block
+    block.before = gap
+    if last is not None:
+        last.after = gap
     add_unmapped(gap)
 
 
@@ -161,4 +184,3 @@ def _leave_room(last: Block) -> None:
     room.expandable, room.base, room.before = True, last.base, last
     last.after = room
     add_unmapped(room)
-

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from tensorscope.compute.allocator_domain import Block, Domain, Place
 from tensorscope.compute.allocator_settings import MIN_BLOCK_BYTES, SMALL_BYTES, UNLIMITED, AllocatorSettings
+from tensorscope.compute.cache_release import collect_garbage, release_oversize
 from tensorscope.compute.expandable_segments import best_fit_to_grow, expand, unmap
 
 FIRST_ADDRESS = 1 << 32
@@ -33,6 +34,10 @@ class CachingAllocator:
         Calls to the device for memory: segments, or ranges of pages mapped.
     recorded_segments
         Address and size of segments that the recorded program got next; used where sizes agree.
+    segment_addresses
+        Where segments begin.
+    searches
+        Of large blocks of the default pool; only counted where garbage is collected.
     """
 
     def __init__(self, settings: AllocatorSettings, limit_bytes: int | None = None) -> None:
@@ -44,13 +49,14 @@ class CachingAllocator:
         self.active_bytes = self.peak_active_bytes = 0
         self.segment_allocs = self.segment_frees = self.retries = 0
         self.recorded_segments: list[tuple[int, int]] = []
+        self.segment_addresses: set[int] = set()
         self.pending: dict[int, Block] = {}
         self.next_address = FIRST_ADDRESS
         self.places: dict[tuple[str, int], Place] = {}
         self._expandable = settings.expandable_segments
         self._max_split = settings.max_split_bytes
         self._collects = settings.garbage_collection_threshold > 0 and limit_bytes is not None
-        self._searches = 0  # of the large default pool; only where garbage is collected
+        self.searches = 0
 
     def place(self, pool: str, stream: int) -> Place:
         """Return where blocks of a stream and pool lie; each stream reuses only its own blocks."""
@@ -109,7 +115,7 @@ class CachingAllocator:
         if after is not None and after.is_free:
             domain.remove(after)
             block.absorb_after(after)
-        block.searched = self._searches
+        block.searched = self.searches
         domain.add(block)
 
     def empty_cache(self) -> None:
@@ -130,7 +136,7 @@ class CachingAllocator:
                         if block.expandable:
                             unmap(self, block)
                         elif block.is_whole:
-                            self._release(block)
+                            self.release(block)
                         return True
         return False
 
@@ -159,11 +165,15 @@ class CachingAllocator:
     def new_address(self, size_bytes: int) -> int:
         """Return where the device puts a new segment: as recorded, else above all others."""
         for index, (address, size) in enumerate(self.recorded_segments):
-            if size == size_bytes:
+            if size == size_bytes or self._expandable:
                 del self.recorded_segments[index]
-                return address
+                if address not in self.segment_addresses:
+                    self.segment_addresses.add(address)
+                    return address
+                break
         address = self.next_address
         self.next_address = -(-(address + size_bytes) // _ADDRESS_STEP) * _ADDRESS_STEP
+        self.segment_addresses.add(address)
         return address
 
     # -- finding a block ------------------------------------------------------------------------
@@ -171,7 +181,7 @@ class CachingAllocator:
     def _best_fit(self, domain: Domain, size: int) -> Block | None:
         """Take the smallest free block that is large enough, the lowest of several."""
         if self._collects and domain.is_collected:
-            self._searches += 1
+            self.searches += 1
         index = domain.index_of(size)
         if index == len(domain.blocks):
             return None
@@ -187,15 +197,15 @@ class CachingAllocator:
     def _split(self, block: Block, size: int) -> None:
         """Leave the first `size` bytes to `block`, and the rest to a free block behind it."""
         rest = block.split(size)
-        rest.searched = self._searches
+        rest.searched = self.searches
         block.domain.add(rest)
 
     def _grow(self, domain: Domain, size: int) -> Block | None:
         """Get a block from the device, giving back more and more of the cache where it has none."""
         if self._collects:
-            self._collect_garbage()
+            collect_garbage(self)
         block = self._obtain(domain, size)
-        if block is None and self._max_split < UNLIMITED and self._release_oversize(domain, size):
+        if block is None and self._max_split < UNLIMITED and release_oversize(self, domain, size):
             block = self._obtain(domain, size)
         if block is None:
             self.empty_cache()
@@ -213,8 +223,10 @@ class CachingAllocator:
 
     # -- giving back ----------------------------------------------------------------------------
 
-    def _release(self, block: Block) -> None:
+    def release(self, block: Block) -> None:
+        """Give back a free segment."""
         block.domain.remove(block)
+        self.segment_addresses.discard(block.address)
         self.give_back(block.size)
 
     def _release_domain(self, domain: Domain) -> None:
@@ -222,39 +234,4 @@ class CachingAllocator:
             if block.expandable:
                 unmap(self, block)
             elif block.is_whole:
-                self._release(block)
-
-    def _release_oversize(self, domain: Domain, size: int) -> bool:
-        """Give back the one oversize block that is large enough, else the largest ones until it is."""
-        target = max(size, self._max_split)
-        able = [block for block in domain.blocks if block.is_whole and block.size >= self._max_split]
-        enough = [block for block in able if block.size >= target]
-        if enough:
-            self._release(enough[0])
-            return True
-        released = 0
-        while able and released < target:
-            block = able.pop()
-            released += block.size
-            self._release(block)
-        return released >= target
-
-    def _collect_garbage(self) -> None:
-        """Above the threshold, give back large segments that went unused for longer than the average."""
-        allowed = int(self.settings.garbage_collection_threshold * self.limit_bytes)
-        target = self.reserved_bytes - allowed
-        if target <= 0:
-            return
-        domains = [place.large for place in self.places.values() if place.large.is_collected]
-        idle = [block for domain in domains for block in domain.blocks if block.is_whole]
-        age = {block: self._searches - block.searched for block in idle}
-        reclaimed, total = 0, sum(age.values())
-        while age and reclaimed < target:
-            average = total / len(age)
-            old = [block for block in age if age[block] >= average]
-            if not old:
-                return
-            for block in old:
-                reclaimed += block.size
-                total -= age.pop(block)
-                self._release(block)
+                self.release(block)

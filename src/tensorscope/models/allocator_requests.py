@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tensorscope.compute.allocator_replay import (
-    ALLOC, EMPTY_CACHE, FAILED_ALLOC, FREE, FREE_REQUESTED, GOT_SEGMENT, RELEASED, STEP_END, Requests,
+from tensorscope.compute.allocator_requests import (
+    ALLOC,
+    EMPTY_CACHE,
+    FAILED_ALLOC,
+    FREE,
+    FREE_REQUESTED,
+    GOT_SEGMENT,
+    RELEASED,
+    STEP_END,
+    Requests,
 )  # fmt: skip
 from tensorscope.models.allocations import ALIVE, UNSEEN, Allocations
 from tensorscope.models.session_store import SessionStore
@@ -18,9 +26,11 @@ Longs = NDArray[np.int64]
 
 UNREAL_BYTES = 1 << 44
 """No device has that much: blocks of that size are left out."""
+BEFORE = -1
+"""Position of blocks that were there before the recording."""
 _ORDER = {STEP_END: 0, FREE_REQUESTED: 1, FREE: 2, EMPTY_CACHE: 3, RELEASED: 4, GOT_SEGMENT: 5,
           FAILED_ALLOC: 6, ALLOC: 7}  # fmt: skip
-"""What comes first of requests at the same place."""
+"""What comes first of requests at the same position of which no event of a trace tells the order."""
 _GIVES_BACK = ("segment_free", "segment_unmap")
 _GETS = ("segment_alloc", "segment_map")
 
@@ -42,7 +52,8 @@ class Recording:
     requests
         Blocks are numbered as in `Allocations`.
     position
-        One entry a request: twice the row of ``alloc`` it belongs to, odd for that row itself.
+        One entry a request: `BEFORE`, twice the row of ``alloc`` it comes before, or one more for
+        that row itself.
     traced
         The allocator's own events are known: what it got from the device, and when.
     left_out
@@ -66,7 +77,6 @@ class _Builder:
         self.store, self.blocks, self.device = store, blocks, device
         trace = store.tables["trace"]
         self.rows = np.flatnonzero(trace["device"] == device)
-        self.actions = np.array([store.string(int(a)) for a in np.unique(trace["action"])], object)
         self.parts: list[dict[str, NDArray[Any]]] = []
 
     def recording(self) -> Recording:
@@ -80,10 +90,11 @@ class _Builder:
             self._of_the_allocator()
         columns = {
             name: np.concatenate([part[name] for part in self.parts])
-            for name in ("kind", "block", "size", "address", "stream", "pool", "position")
+            for name in ("kind", "block", "size", "address", "stream", "pool", "position", "event")
         }
         rank = np.array([_ORDER[kind] for kind in range(len(_ORDER))])[columns["kind"]]
-        order = np.lexsort((columns["address"] * (columns["position"] == 0), rank, columns["position"]))
+        by_address = columns["address"] * (columns["position"] == BEFORE)
+        order = np.lexsort((by_address, rank, columns["event"], columns["position"]))
         columns = {name: values[order] for name, values in columns.items()}
         return Recording(self.device, self._requests(columns, real), columns["position"], len(self.rows) > 0,
                          len(mine) - len(real))  # fmt: skip
@@ -92,20 +103,12 @@ class _Builder:
         pairs = np.stack([columns["pool"], columns["stream"]], axis=1)
         found, place = np.unique(pairs, axis=0, return_inverse=True)
         places = tuple((self.store.string(int(pool)), int(stream)) for pool, stream in found)
-        before = self._before_the_recording(columns)
         return Requests(
             kind=columns["kind"].astype(np.uint8), block=columns["block"], size_bytes=columns["size"],
             place=place.astype(np.int64).ravel(), address=columns["address"],
             t_ns=self._times(columns["position"]), places=places,
-            blocks=int(real.max(initial=-1)) + 2, listed=before,
+            blocks=int(real.max(initial=-1)) + 2, listed=int((columns["position"] == BEFORE).sum()),
         )  # fmt: skip
-
-    @staticmethod
-    def _before_the_recording(columns: dict[str, NDArray[Any]]) -> int:
-        """Return how many of the first requests are allocations that nobody saw."""
-        unseen = (columns["kind"] == ALLOC) & (columns["position"] == 0)
-        others = np.flatnonzero(~unseen)
-        return int(others[0]) if len(others) else len(unseen)
 
     def _times(self, position: Longs) -> Longs:
         t_ns = self.store.tables["alloc"]["t_ns"]
@@ -116,7 +119,7 @@ class _Builder:
     def _add(self, kind: int, position: Longs, **columns: NDArray[Any]) -> None:
         count = len(position)
         part = {name: np.zeros(count, np.int64) for name in ("block", "size", "stream", "pool")}
-        part["address"] = np.zeros(count, np.uint64)
+        part |= {"address": np.zeros(count, np.uint64), "event": np.full(count, UNSEEN)}
         part |= {"kind": np.full(count, kind), "position": position.astype(np.int64)}
         self.parts.append(part | {name: np.asarray(values) for name, values in columns.items()})
 
@@ -124,6 +127,7 @@ class _Builder:
         blocks = self.blocks
         seen = blocks.begin_row[real] != UNSEEN
         position = np.where(seen, blocks.begin_row[real] * 2 + 1, blocks.from_row[real] * 2)
+        position[~seen & (blocks.from_row[real] == 0)] = BEFORE
         columns: dict[str, NDArray[Any]] = {
             "block": real, "size": blocks.size_bytes[real], "address": blocks.address[real],
             "stream": blocks.stream[real].astype(np.int64), "pool": blocks.pool[real],
@@ -148,7 +152,7 @@ class _Builder:
     def _at(self, rows: Longs) -> dict[str, NDArray[Any]]:
         trace = self.store.tables["trace"]
         return {
-            "position": trace["alloc_row"][rows] * 2, "address": trace["address"][rows],
+            "position": trace["alloc_row"][rows] * 2, "event": rows, "address": trace["address"][rows],
             "size": trace["size_bytes"][rows], "stream": trace["stream"][rows].astype(np.int64),
             "pool": trace["pool"][rows].astype(np.int64),
         }  # fmt: skip
@@ -181,8 +185,9 @@ class _Builder:
         forced = self._forced(given)
         back = self._at(self.rows[given[forced]])
         self._add(RELEASED, back.pop("position"), **back)
-        asked_for = self._at(self.rows[given[~forced]])["position"]
-        self._add(EMPTY_CACHE, np.unique(asked_for))
+        asked_for = self._at(self.rows[given[~forced]])
+        position, first = np.unique(asked_for["position"], return_index=True)
+        self._add(EMPTY_CACHE, position, event=asked_for["event"][first])
         failed = self._at(self.rows[self._is("oom")])
         number = np.full(len(failed["size"]), int(self.blocks.size_bytes.size))
         possible = (failed["size"] > 0) & (failed["size"] < UNREAL_BYTES)
@@ -199,4 +204,6 @@ class _Builder:
         at = np.clip(np.searchsorted(asks, given), 0, len(asks) - 1)
         next_other = np.append(other, len(stack))[np.searchsorted(other, given)]
         after = asks[at]
-        return (after > given) & (after < next_other) & (stack[after] == stack[given]) & (stack[given] != 0)
+        found = (after > given) & (after < next_other)
+        found &= (stack[after] == stack[given]) & (stack[given] != 0)
+        return np.asarray(found, bool)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -61,25 +63,32 @@ class RecordedAllocator:
         return AllocatorState(
             segments=tuple(_segments_before(self._undone(record), record, self._store, self._recording)),
             block=number, address=blocks.address[number], requested_bytes=blocks.size_bytes[number],
-            block_bytes=self._known_bytes(record, number), freed_at=blocks.until_row[number],
+            block_bytes=self._known_bytes(record, number), mapped=self._mapped(),
+            freed_at=blocks.until_row[number],
             starts=blocks.address[later].tolist(), started_at=blocks.from_row[later].tolist(),
         )  # fmt: skip
 
     def _undone(self, record: Record) -> list[tuple[str, Segment]]:
         """Return what happened to segments before `record`, the newest first."""
-        trace, store = self._store.tables["trace"], self._store
+        trace = self._store.tables["trace"]
         rows = int(record.meta.get("trace_rows", len(trace)))
         found = []
         for row, name in zip(self._rows.tolist(), self._names, strict=True):
-            if row >= rows:
-                break
-            size, expandable = int(trace["size_bytes"][row]), name in ("segment_map", "segment_unmap")
-            page = LARGE_SEGMENT_BYTES if expandable else SMALL_SEGMENT_BYTES
-            large = size % page == 0 if expandable else size != page
-            pool = store.string(int(trace["pool"][row]))
-            segment = Segment(int(trace["address"][row]), size, pool, int(trace["stream"][row]), large, expandable)
-            found.append((name, segment))
+            if row < rows:
+                found.append((name, self._segment(row, name)))
         return found[::-1]
+
+    def _mapped(self) -> tuple[Segment, ...]:
+        moves = zip(self._rows.tolist(), self._names, strict=True)
+        return tuple(self._segment(row, name) for row, name in moves if name == "segment_map")
+
+    def _segment(self, row: int, name: str) -> Segment:
+        trace, store = self._store.tables["trace"], self._store
+        size, expandable = int(trace["size_bytes"][row]), name in ("segment_map", "segment_unmap")
+        large = size % LARGE_SEGMENT_BYTES == 0 if expandable else size != SMALL_SEGMENT_BYTES
+        pool = store.string(int(trace["pool"][row]))
+        address, stream = int(trace["address"][row]), int(trace["stream"][row])
+        return Segment(address, size, pool, stream, large, expandable)
 
     def _known_bytes(self, record: Record, number: Longs) -> Longs:
         """Return how large blocks lie, of those that live until `record`; 0 for the others."""
@@ -141,9 +150,7 @@ def _without(pages: list[Segment], gone: Segment) -> list[Segment]:
 
 
 def _like_neighbours(pages: list[Segment], segment: Segment) -> Segment:
-    """Return `segment` as large or small as the nearest pages of its stream."""
-    near = [one for one in pages if one.pool == segment.pool and one.stream == segment.stream]
-    if not near:
-        return segment
-    nearest = min(near, key=lambda one: abs(one.address - segment.address))
-    return Segment(segment.address, segment.size_bytes, segment.pool, segment.stream, nearest.is_large, True)
+    """Return `segment` as small if it touches small pages: ten of them are as long as a large one."""
+    begin, end = segment.address, segment.address + segment.size_bytes
+    touching = [one for one in pages if one.address == end or one.address + one.size_bytes == begin]
+    return replace(segment, is_large=segment.is_large and all(one.is_large for one in touching))

@@ -59,7 +59,7 @@ class SessionStore:
         return int(self.hello.get("origin_ns", 0))
 
     def frozen(self) -> SessionStore:
-        """Return a store of what is known now, for another thread; nothing is copied. Never ingest into it."""
+        """Return a store of what is known now, for another thread to read; copies nothing."""
         store = SessionStore()
         store.tables = {kind: table.frozen() for kind, table in self.tables.items()}
         store.stacks, store.strings = self.stacks, self.strings

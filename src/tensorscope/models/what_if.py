@@ -3,159 +3,41 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tensorscope.compute.allocator_replay import ALLOC, FREE, Failure, Replay, Requests, replay
+from tensorscope.compute.allocator_replay import Replay, replay
+from tensorscope.compute.allocator_requests import ALLOC, FREE
 from tensorscope.compute.allocator_settings import (
-    MIB, AllocatorSettings, recorded_settings, uniform_divisions,
+    MIB,
+    AllocatorSettings,
+    recorded_settings,
+    uniform_divisions,
 )  # fmt: skip
 from tensorscope.compute.cancelling import Cancelled
 from tensorscope.models.allocations import find_allocations
 from tensorscope.models.allocator_requests import Recording, devices_of, find_requests
 from tensorscope.models.recorded_allocator import RecordedAllocator
 from tensorscope.models.session_store import SessionStore
+from tensorscope.models.what_if_notes import (
+    NO_HISTORY,
+    OTHER_ALLOCATOR,
+    SOURCES,
+    START_RECORDED,
+    left_out,
+    private_pools,
+    start_empty,
+)
+from tensorscope.models.what_if_result import Exactness, Note, RecordedCurve, WhatIf, WhatIfRow
 
-Longs = NDArray[np.int64]
 Progress = Callable[[float], None]
 """Called with the share that is done, 0 to 1."""
 
 _MAX_SPLIT_MIB = (64, 128, 256, 512)
 _DIVISIONS = (4, 8, 16)
 _THRESHOLDS = (0.6, 0.8)
-
-
-@dataclass(frozen=True, eq=False)
-class WhatIfRow:
-    """One setting.
-
-    Attributes
-    ----------
-    is_recorded
-        It is the setting of the recorded program.
-    replay
-        With as much memory as it takes; where garbage is collected, within the limit.
-    limited
-        Within the limit; None without one.
-    difference_bytes
-        Peak reserved, against the recorded setting replayed in the same way.
-    """
-
-    settings: AllocatorSettings
-    is_recorded: bool
-    replay: Replay
-    limited: Replay | None
-    difference_bytes: int
-
-    @property
-    def fits(self) -> bool | None:
-        """Whether every request would have been served; None without a limit."""
-        return None if self.limited is None else self.limited.failure is None
-
-    @property
-    def failure(self) -> Failure | None:
-        """The first request that does not fit."""
-        return None if self.limited is None else self.limited.failure
-
-    @property
-    def retries(self) -> int:
-        """How often the whole cache was given back to serve a request."""
-        return self.replay.retries if self.limited is None else self.limited.retries
-
-    @property
-    def unused_share(self) -> float:
-        """Fragmentation at the peak: of what was reserved then, the share that no block used."""
-        peak = self.replay.peak_reserved_bytes
-        return self.replay.unused_at_peak_bytes / peak if peak else 0.0
-
-
-@dataclass(frozen=True, eq=False)
-class Exactness:
-    """How near the model comes to what was recorded.
-
-    Attributes
-    ----------
-    kind
-        ``exact``: replayed from the recorded state with the recorded settings, it reserved the recorded
-        bytes after every request. ``off``: it did not. ``simulated``: there is nothing to compare with.
-    reserved_difference_bytes, end_difference_bytes
-        Model minus recording: the largest at any time (either sign), and at the end.
-    same_addresses, allocations
-        So many blocks lay where the recorded allocator put them.
-    """
-
-    kind: str
-    reserved_difference_bytes: int = 0
-    end_difference_bytes: int = 0
-    same_addresses: int = 0
-    allocations: int = 0
-
-
-@dataclass(frozen=True, eq=False)
-class RecordedCurve:
-    """What was reserved after each request, as recorded."""
-
-    reserved_bytes: Longs = field(repr=False)
-    peak_reserved_bytes: int
-    end_reserved_bytes: int
-
-
-@dataclass(frozen=True)
-class Note:
-    """Something a person must know about the table.
-
-    Attributes
-    ----------
-    code
-        What a translation goes by; `values` fill its placeholders.
-    text
-        In English.
-    """
-
-    code: str
-    text: str
-    values: dict[str, int] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class WhatIf:
-    """Rows by their peak of reserved bytes, the smallest first; none without a history of requests.
-
-    Attributes
-    ----------
-    source
-        ``trace``: a CUDA allocator's own events. ``cuda``: blocks of a CUDA device, as large as its
-        allocator rounded them. ``cpu``: what the program asked the CPU's allocator for.
-    start
-        ``empty``, or ``recorded``: from what the allocator held when the recording began.
-    peak_requested_bytes
-        The most that the program held at once, without any rounding.
-    limit_bytes
-        What was asked about; None for no limit.
-    recorded_limit_bytes
-        What the device had for this allocator when it ran out of memory; None where it never did.
-    """
-
-    rows: tuple[WhatIfRow, ...]
-    exactness: Exactness
-    notes: tuple[Note, ...]
-    device: int = -1
-    devices: tuple[int, ...] = ()
-    source: str = "cpu"
-    start: str = "empty"
-    peak_requested_bytes: int = 0
-    limit_bytes: int | None = None
-    recorded_limit_bytes: int | None = None
-    requests: Requests | None = None
-    recorded: RecordedCurve | None = None
-
-    @property
-    def recorded_row(self) -> WhatIfRow | None:
-        """The row that the others are compared with."""
-        return next((row for row in self.rows if row.is_recorded), None)
 
 
 def what_if_table(
@@ -182,7 +64,7 @@ def what_if_table(
     """
     devices = tuple(devices_of(store))
     if not devices or not len(store.tables["alloc"]):
-        return WhatIf((), Exactness("simulated"), (_NO_HISTORY,), devices=devices)
+        return WhatIf((), Exactness("simulated"), (NO_HISTORY,), devices=devices)
     chosen = devices[0] if device is None else device
     return _Table(store, chosen, devices, limit_bytes, start).build(cancelled, progress)
 
@@ -257,7 +139,10 @@ class _Table:
         run = replay(
             requests, self.settings, state=self.state, as_recorded=True, cancelled=cancelled, report=progress
         )
-        difference = (run.reserved_after(len(requests)) - self.reserved)[requests.listed :]
+        difference = run.reserved_after(len(requests)) - self.reserved
+        settled = np.append(np.diff(self.recording.position) > 0, True)  # all of one moment is done
+        settled[: requests.listed] = False
+        difference = difference[settled]
         largest = int(difference[np.argmax(np.abs(difference))])
         kind = "off" if largest else "exact"
         return Exactness(kind, largest, int(difference[-1]), run.same_addresses, run.allocations)
@@ -307,43 +192,16 @@ class _Table:
 
     def _notes(self) -> list[Note]:
         requests = self.recording.requests
-        notes = [_SOURCE_NOTES[self._source()]]
-        if self.start == "empty" and requests.listed:
-            notes.append(Note(
-                "start-empty", f"Each setting starts with an empty allocator, in which the {requests.listed:,} "
-                "blocks from before the recording are made first: what the program had left in the cache "
-                "by then is not in it.", {"blocks": requests.listed},
-            ))  # fmt: skip
-        elif self.start == "recorded":
-            notes.append(_START_RECORDED)
+        notes = [SOURCES[self._source()]]
+        if self.start == "recorded":
+            notes.append(START_RECORDED)
+        elif requests.listed:
+            notes.append(start_empty(requests.listed))
         pools = len({pool for pool, _ in requests.places} - {""})
         if pools:
-            notes.append(Note(
-                "private-pools", f"{pools} private pools (CUDA graphs, MemPool) keep what they reserve to the "
-                "end.", {"pools": pools},
-            ))  # fmt: skip
+            notes.append(private_pools(pools))
         if self.recording.left_out:
-            count = self.recording.left_out
-            notes.append(Note("left-out", f"{count:,} blocks of impossible sizes are left out.", {"blocks": count}))
+            notes.append(left_out(self.recording.left_out))
         if self.foreign:
-            notes.append(_ASYNC)
+            notes.append(OTHER_ALLOCATOR)
         return notes
-
-
-_NO_HISTORY = Note("no-history", "There is no history of requests, so there is nothing to replay.")
-_START_RECORDED = Note(
-    "start-recorded", "Each setting starts from what the allocator held when the recording began, as if it "
-    "had been changed at that moment.",
-)  # fmt: skip
-_ASYNC = Note("async", "The program used cudaMallocAsync, whose rules are others than those of this model.")
-_SOURCE_NOTES = {
-    "trace": Note("source-trace", "Requests are those of the CUDA allocator's own trace."),
-    "cuda": Note(
-        "source-cuda", "Requests are CUDA blocks as large as the allocator rounded them: the program may have "
-        "asked for a little less.",
-    ),
-    "cpu": Note(
-        "source-cpu", "Simulated from CPU requests: what the same requests would need under the rules of "
-        "the CUDA allocator. On a GPU a program makes other temporary blocks.",
-    ),
-}  # fmt: skip
