@@ -11,6 +11,8 @@ PANEL_CLASSES: dict[str, str] = {
     "peaks": "peaks_panel:PeaksPanel",
     "leaks": "leaks_panel:LeaksPanel",
     "saved": "saved_panel:SavedPanel",
+    "state": "allocator_panel:AllocatorPanel",
+    "verdicts": "verdicts_panel:VerdictsPanel",
     "blocks": "blocks_panel:BlocksPanel",
 }
 """Panel id to module and class, in the order of the tabs."""
