@@ -8,6 +8,7 @@ from tensorscope.views.memory_details.memory_panel import MemoryPanel
 
 _PACKAGE = "tensorscope.views.memory_details"
 PANEL_CLASSES: dict[str, str] = {
+    "map": "map_panel:MapPanel",
     "peaks": "peaks_panel:PeaksPanel",
     "leaks": "leaks_panel:LeaksPanel",
     "saved": "saved_panel:SavedPanel",
