@@ -117,8 +117,8 @@ def address_map(store: StoreLike, group: str, axis: str) -> AddressMap | None:
     y0 = regions.place(blocks.device.astype(np.int64), blocks.address)
     segments = _segments(store, history, regions, axis, end_x)
     return AddressMap(
-        axis, regions, blocks, x0, x1, y0, y0 + blocks.size_bytes, class_id.astype(np.uint8), grouped, *segments,
-        end_x,
+        axis, regions, blocks, x0, x1, y0, y0 + blocks.size_bytes, class_id.astype(np.uint8), grouped,
+        *segments, end_x,
     )  # fmt: skip
 
 
