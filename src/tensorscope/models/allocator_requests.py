@@ -20,7 +20,7 @@ from tensorscope.compute.allocator_requests import (
     Requests,
 )  # fmt: skip
 from tensorscope.models.allocations import ALIVE, UNSEEN, Allocations
-from tensorscope.models.session_store import SessionStore
+from tensorscope.models.frozen_store import StoreLike
 
 Longs = NDArray[np.int64]
 
@@ -35,7 +35,7 @@ _GIVES_BACK = ("segment_free", "segment_unmap")
 _GETS = ("segment_alloc", "segment_map")
 
 
-def devices_of(store: SessionStore) -> list[int]:
+def devices_of(store: StoreLike) -> list[int]:
     """Return the devices whose blocks are known, those with most events first; -1 is the CPU."""
     device = store.tables["alloc"]["device"]
     listed = [record.columns["device"] for record in store.records("baseline")]
@@ -67,13 +67,13 @@ class Recording:
     left_out: int
 
 
-def find_requests(store: SessionStore, blocks: Allocations, device: int) -> Recording:
+def find_requests(store: StoreLike, blocks: Allocations, device: int) -> Recording:
     """Return the requests on a device, from the blocks and, on CUDA, the trace of the allocator."""
     return _Builder(store, blocks, device).recording()
 
 
 class _Builder:
-    def __init__(self, store: SessionStore, blocks: Allocations, device: int) -> None:
+    def __init__(self, store: StoreLike, blocks: Allocations, device: int) -> None:
         self.store, self.blocks, self.device = store, blocks, device
         trace = store.tables["trace"]
         self.rows = np.flatnonzero(trace["device"] == device)
@@ -145,8 +145,8 @@ class _Builder:
     # -- from the trace of a CUDA allocator ------------------------------------------------------
 
     def _is(self, *names: str) -> NDArray[np.bool_]:
-        strings, action = self.store.strings, self.store.tables["trace"]["action"]
-        ids = [index for index in np.unique(action) if strings[int(index)] in names]
+        action = self.store.tables["trace"]["action"]
+        ids = [index for index in np.unique(action) if self.store.string(int(index)) in names]
         return np.isin(action[self.rows], ids)
 
     def _at(self, rows: Longs) -> dict[str, NDArray[Any]]:

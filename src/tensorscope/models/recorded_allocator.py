@@ -12,7 +12,8 @@ from tensorscope.compute.allocator_state import AllocatorState, Segment
 from tensorscope.core.schema import BLOCK_STATES
 from tensorscope.models.allocations import ALIVE, Allocations
 from tensorscope.models.allocator_requests import Recording
-from tensorscope.models.session_store import Record, SessionStore
+from tensorscope.models.frozen_store import StoreLike
+from tensorscope.models.session_store import Record
 
 Longs = NDArray[np.int64]
 
@@ -22,7 +23,7 @@ _SIGN = {"segment_alloc": 1, "segment_map": 1, "segment_free": -1, "segment_unma
 class RecordedAllocator:
     """Reads the newest ``segments`` record of a session backwards through the allocator's trace."""
 
-    def __init__(self, store: SessionStore, blocks: Allocations, recording: Recording) -> None:
+    def __init__(self, store: StoreLike, blocks: Allocations, recording: Recording) -> None:
         self._store, self._blocks, self._recording = store, blocks, recording
         trace = store.tables["trace"]
         names = {int(a): store.string(int(a)) for a in np.unique(trace["action"])}
@@ -106,7 +107,7 @@ class RecordedAllocator:
 
 
 def _segments_before(
-    undone: list[tuple[str, Segment]], record: Record, store: SessionStore, recording: Recording
+    undone: list[tuple[str, Segment]], record: Record, store: StoreLike, recording: Recording
 ) -> list[Segment]:
     columns = record.columns
     mine = np.flatnonzero(columns["segment_device"] == recording.device)

@@ -58,16 +58,6 @@ class SessionStore:
         """Target clock at the start of the session; subtract it before anything reaches Qt."""
         return int(self.hello.get("origin_ns", 0))
 
-    def frozen(self) -> SessionStore:
-        """Return a store of what is known now, for another thread to read; copies nothing."""
-        store = SessionStore()
-        store.tables = {kind: table.frozen() for kind, table in self.tables.items()}
-        store.stacks, store.strings = self.stacks, self.strings
-        store.hello, store.heartbeat, store.bye = self.hello, self.heartbeat, self.bye
-        store.version = self.version
-        store._records = {kind: list(records) for kind, records in self._records.items()}
-        return store
-
     def ingest(self, frame: Frame) -> None:
         """Take in one frame; kinds that we do not know are kept as records.
 

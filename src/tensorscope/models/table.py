@@ -46,13 +46,6 @@ class Table:
         """Names of the columns."""
         return tuple(self._arrays)
 
-    def frozen(self) -> Table:
-        """Return the rows there are now; other threads may read them while this table grows."""
-        table = Table({})
-        table._arrays = {name: array[: self._length] for name, array in self._arrays.items()}
-        table._length = self._length
-        return table
-
     def append(self, columns: Mapping[str, Column]) -> None:
         """Append equal-length one-dimensional columns; columns we do not know are ignored.
 

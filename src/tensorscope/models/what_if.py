@@ -19,8 +19,8 @@ from tensorscope.compute.allocator_settings import (
 from tensorscope.compute.cancelling import Cancelled
 from tensorscope.models.allocations import find_allocations
 from tensorscope.models.allocator_requests import Recording, devices_of, find_requests
+from tensorscope.models.frozen_store import StoreLike
 from tensorscope.models.recorded_allocator import RecordedAllocator
-from tensorscope.models.session_store import SessionStore
 from tensorscope.models.what_if_notes import (
     NO_HISTORY,
     OTHER_ALLOCATOR,
@@ -41,7 +41,7 @@ _THRESHOLDS = (0.6, 0.8)
 
 
 def what_if_table(
-    store: SessionStore, limit_bytes: int | None = None, *, device: int | None = None,
+    store: StoreLike, limit_bytes: int | None = None, *, device: int | None = None,
     start: str = "empty", cancelled: Cancelled = lambda: False, progress: Progress = lambda _: None,
 ) -> WhatIf:  # fmt: skip
     """Replay the requests of one device under each setting that is worth a try.
@@ -49,7 +49,7 @@ def what_if_table(
     Parameters
     ----------
     store
-        Nobody may write to it meanwhile: give another thread `store.frozen()`.
+        Nobody may write to it meanwhile: give another thread a `FrozenStore`.
     limit_bytes
         What the device has for this allocator: without the CUDA context and other programs.
     device
@@ -95,7 +95,7 @@ def offered_settings(recorded: AllocatorSettings, with_steps: bool, limited: boo
 
 class _Table:
     def __init__(
-        self, store: SessionStore, device: int, devices: tuple[int, ...], limit_bytes: int | None, start: str
+        self, store: StoreLike, device: int, devices: tuple[int, ...], limit_bytes: int | None, start: str
     ) -> None:
         blocks = find_allocations(store)
         self.store, self.device, self.devices, self.limit_bytes = store, device, devices, limit_bytes
@@ -124,7 +124,7 @@ class _Table:
             replace(row, is_recorded=index == 0, difference_bytes=row.replay.peak_reserved_bytes - reference)
             for index, row in enumerate(rows)
         ]
-        rows.sort(key=lambda row: (row.fits is False, row.replay.peak_reserved_bytes, not row.is_recorded))
+        rows.sort(key=_place)
         progress(1.0)
         return WhatIf(
             tuple(rows), exactness, tuple(self._notes()), self.device, self.devices, self._source(),
@@ -205,3 +205,9 @@ class _Table:
         if self.foreign:
             notes.append(OTHER_ALLOCATOR)
         return notes
+
+
+def _place(row: WhatIfRow) -> tuple[bool, bool, int, bool]:
+    """Return what rows are sorted by: what fits first, then by peak; last what has no whole peak."""
+    cut = row.replay.failure is not None
+    return row.fits is False, cut, row.replay.peak_reserved_bytes, not row.is_recorded

@@ -108,7 +108,7 @@ class Note:
 
 @dataclass(frozen=True, eq=False)
 class WhatIf:
-    """Rows by their peak of reserved bytes, the smallest first; none without a history of requests.
+    """Rows by their peak of reserved bytes, what fits first; none without a history of requests.
 
     Attributes
     ----------

@@ -161,18 +161,6 @@ def test_that_no_setting_is_offered_twice_and_garbage_only_within_a_limit():
     )
 
 
-def test_that_a_frozen_store_does_not_see_what_comes_later():
-    stream = AllocStream(1)
-    stream.resync()
-    stream.events(50)
-    frozen = stream.store.frozen()
-    before = frozen.tables["alloc"]["address"].tolist()
-    stream.events(3000)
-    stream.resync()
-    assert frozen.tables["alloc"]["address"].tolist() == before
-    assert len(frozen.records("baseline")) == 1
-
-
 def test_that_impossible_sizes_are_left_out():
     program = ModelProgram(6, AllocatorSettings()).run(60)
     document = program.snapshot()

@@ -14,6 +14,7 @@ PANEL_CLASSES: dict[str, str] = {
     "saved": "saved_panel:SavedPanel",
     "state": "allocator_panel:AllocatorPanel",
     "verdicts": "verdicts_panel:VerdictsPanel",
+    "fit": "fit_panel:FitPanel",
     "blocks": "blocks_panel:BlocksPanel",
 }
 """Panel id to module and class, in the order of the tabs."""
