@@ -82,6 +82,10 @@ def test_that_values_deep_steps_and_toggles_are_answered(tmp_path: Path) -> None
         assert window.command("values", tensor="0.weight", shape=[2, 3]).meta["ok"]
         window.wait(lambda: window.of("values"))
         assert window.of("values")[0].columns["data"].shape == (2, 3)
+        weight = window.of("tensors")[-1].columns["storage"]
+        held = window.command("holders", addresses=[int(next(iter(memoryview(weight.data).cast("Q"))))]).meta
+        assert held["ok"], held["error"]
+        assert held["result"]["blocks"][0]["holders"]
         assert window.command("detach").meta["ok"]
         window.wait(lambda: window.of("bye"))
         assert window.of("toggle")[-1].meta["on"] is False

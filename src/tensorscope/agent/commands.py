@@ -143,7 +143,12 @@ def _values(agent: Agent, command: Command) -> Any:
     return None
 
 
+def _holders(agent: Agent, command: Command) -> Any:
+    holders: Any = importlib.import_module("tensorscope.agent.capture.holders")
+    return holders.find_holders(agent.context, command.args)
+
+
 _COMMANDS = {
     "level": _level, "deep": _deep, "detach": _detach, "toggles": _toggles, "toggle": _toggle,
-    "values": _values,
+    "values": _values, "holders": _holders,
 }  # fmt: skip

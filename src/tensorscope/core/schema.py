@@ -55,7 +55,7 @@ ROLES = ("parameter", "gradient", "optimizer_state", "buffer", "input", "activat
 """What a row of ``tensors`` is; `role` columns hold the index."""
 BLOCK_STATES = ("inactive", "active_allocated", "active_pending_free")
 LEVELS = ("pulse", "scope", "deep")
-COMMANDS = ("level", "deep", "toggles", "toggle", "values", "detach")
+COMMANDS = ("level", "deep", "toggles", "toggle", "values", "holders", "detach")
 
 STREAM_COLUMNS: dict[str, dict[str, str]] = {
     "step": {
