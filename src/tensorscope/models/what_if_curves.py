@@ -8,10 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.compute.allocator_replay import Replay
-from tensorscope.compute.allocator_requests import ALLOC, FREE
+from tensorscope.compute.allocator_requests import ALLOC, FREE, Requests
 from tensorscope.models.what_if_result import WhatIf
 
 Doubles = NDArray[np.float64]
+
+COLUMNS = 2048
+"""Parts of the time of which the requested curve keeps the most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,56 +25,61 @@ class Curve:
     size_bytes: Doubles
 
 
-def reserved_curve(found: WhatIf, replay: Replay) -> Curve:
-    """Return what one setting reserves, level between requests that change it."""
-    times, requests = _times(found), found.requests
-    if requests is None or not len(times):
-        return Curve(times, times)
+@dataclass(frozen=True, eq=False)
+class WhatIfCurves:
+    """All curves of a comparison, from the first request that was seen to the last.
+
+    Attributes
+    ----------
+    held
+        What the program asked for and had not freed.
+    recorded
+        What was reserved; None where that is not known.
+    reserved
+        One entry a row: within the limit, if there is one.
+    """
+
+    held: Curve
+    recorded: Curve | None
+    reserved: tuple[Curve, ...]
+
+
+def curves_of(found: WhatIf) -> WhatIfCurves | None:
+    """Return the curves; None where nothing was replayed. A hundredth of a second for a million requests."""
+    requests = found.requests
+    if requests is None or not len(requests):
+        return None
+    times = np.maximum.accumulate(requests.t_ns.astype(np.float64)) / 1e9
     first = min(requests.listed, len(times) - 1)
+    recorded = None
+    if found.recorded is not None:
+        values = found.recorded.reserved_bytes[first:]
+        change = np.flatnonzero(np.diff(values)) + 1
+        recorded = _steps(times[first:], change, np.append(values[:1], values[change]))
+    replays = (row.replay if row.limited is None else row.limited for row in found.rows)
+    reserved = tuple(_reserved(requests, times, replay) for replay in replays)
+    return WhatIfCurves(_held(requests, times, first), recorded, reserved)
+
+
+def _reserved(requests: Requests, times: Doubles, replay: Replay) -> Curve:
+    end = len(times) if replay.failure is None else replay.failure.request + 1
+    first = min(requests.listed, end - 1)
     seen = replay.change_at >= requests.listed
-    levels = np.concatenate([[replay.start_reserved_bytes], replay.change_bytes[~seen]])[-1:]
-    last = len(times) - 1 if replay.failure is None else replay.failure.request
-    edges = np.concatenate([times[[first]], times[replay.change_at[seen]], times[[last]]])
-    return _steps(edges, np.concatenate([levels, replay.change_bytes[seen]]))
+    before = np.append(replay.start_reserved_bytes, replay.change_bytes[~seen])[-1:]
+    levels = np.append(before, replay.change_bytes[seen])
+    return _steps(times[first:end], replay.change_at[seen] - first, levels)
 
 
-def recorded_curve(found: WhatIf) -> Curve | None:
-    """Return what the recorded allocator reserved; None where that is not known."""
-    times = _times(found)
-    if found.recorded is None or found.requests is None or not len(times):
-        return None
-    values = found.recorded.reserved_bytes[found.requests.listed :]
-    if not len(values):
-        return None
-    times = times[found.requests.listed :]
-    change = np.flatnonzero(np.diff(values)) + 1
-    return _steps(
-        np.append(np.append(times[0], times[change]), times[-1]), np.append(values[0], values[change])
-    )
-
-
-def requested_curve(found: WhatIf, columns: int) -> Curve:
-    """Return what the program held, the most in each of `columns` parts of the time."""
-    requests, times = found.requests, _times(found)
-    if requests is None or not len(times):
-        return Curve(times, times)
+def _held(requests: Requests, times: Doubles, first: int) -> Curve:
     sign = (requests.kind == ALLOC).astype(np.int64) - (requests.kind == FREE)
-    held = np.cumsum(sign * requests.size_bytes)[requests.listed :]
-    times = times[requests.listed :]
-    span = max(times[-1] - times[0], 1e-12) if len(times) else 1.0
-    column = np.minimum(((times - times[:1]) / span * columns).astype(np.int64), columns - 1)
-    first = np.flatnonzero(np.diff(column, prepend=-1))
-    if not len(first):
-        return Curve(times, times)
-    return Curve(times[first], np.maximum.reduceat(held, first).astype(np.float64))
+    held, times = np.cumsum(sign * requests.size_bytes)[first:], times[first:]
+    span = max(float(times[-1] - times[0]), 1e-12)
+    column = np.minimum((times - times[0]) / span * COLUMNS, COLUMNS - 1).astype(np.int64)
+    starts = np.flatnonzero(np.diff(column, prepend=-1))
+    return Curve(times[starts], np.maximum.reduceat(held, starts).astype(np.float64))
 
 
-def _times(found: WhatIf) -> Doubles:
-    if found.requests is None:
-        return np.empty(0, np.float64)
-    times = found.requests.t_ns.astype(np.float64) / 1e9
-    return np.maximum.accumulate(times) if len(times) else times
-
-
-def _steps(edges: Doubles, levels: NDArray[np.int64]) -> Curve:
+def _steps(times: Doubles, change: NDArray[np.int64], levels: NDArray[np.int64]) -> Curve:
+    """Return a level that changes at the indices `change` of `times`."""
+    edges = np.concatenate([times[:1], times[change], times[-1:]])
     return Curve(np.repeat(edges, 2)[1:-1], np.repeat(levels, 2).astype(np.float64))

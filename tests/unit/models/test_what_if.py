@@ -1,17 +1,23 @@
 """What other allocator settings would have needed: handed files, files made by the model, CPU recordings."""
 
+import json
+
 import numpy as np
 import pytest
 
 from tensorscope.compute.allocator_settings import MIB, AllocatorSettings, uniform_divisions
 from tensorscope.compute.cancelling import CancelledError
+from tensorscope.models.allocator_requests import devices_of
 from tensorscope.models.session_loading import load_session
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.what_if import offered_settings, what_if_table
+from tensorscope.models.what_if_curves import curves_of
+from tensorscope.models.what_if_report import what_if_dict
 from tensorscope.readers.documents import read_document
 from tensorscope.readers.frames import frames_of
 from tests.support.alloc_stream import AllocStream
 from tests.support.model_snapshot import ModelProgram
+from tests.support.random_snapshots import ToyAllocator
 from tests.support.sessions import fed, sample_session
 from tests.support.shared_data import shared_file
 
@@ -170,3 +176,39 @@ def test_that_impossible_sizes_are_left_out():
     found = what_if_table(store_of(document))
     assert "left-out" in [note.code for note in found.notes]
     assert np.isfinite(found.rows[0].unused_share)
+
+
+@pytest.mark.parametrize("start", ["empty", "recorded"])
+@pytest.mark.parametrize("seed", range(8))
+def test_that_files_made_by_other_rules_are_judged_and_never_break_the_model(seed, start):
+    toy = ToyAllocator(seed, devices=2, streams=3, pools=2).run(300)
+    store = store_of(toy.snapshot(first=(seed % 3) * 80))
+    for device in (0, 1):
+        found = what_if_table(store, 8 * MIB, device=device, start=start)
+        assert found.exactness.kind in ("exact", "off")
+        assert found.devices == tuple(devices_of(store))
+        for row in found.rows:
+            assert row.limited.peak_reserved_bytes <= max(8 * MIB, row.limited.start_reserved_bytes)
+        assert json.loads(json.dumps(what_if_dict(found)))["settings"][0]["fits"] in (True, False)
+
+
+def test_that_the_curves_are_those_of_the_replays():
+    program = ModelProgram(8, AllocatorSettings()).run(300)
+    found = what_if_table(store_of(program.snapshot(first=100)))
+    curves = curves_of(found)
+    requests = found.requests
+    for row, curve in zip(found.rows, curves.reserved, strict=True):
+        after = row.replay.reserved_after(len(requests))[requests.listed - 1 :]
+        assert curve.size_bytes.max() == after.max()
+        assert curve.size_bytes[-1] == after[-1]
+        assert (np.diff(curve.t_s) >= 0).all()
+    assert curves.recorded.size_bytes.max() == found.recorded.peak_reserved_bytes
+    assert curves.held.size_bytes.max() == found.peak_requested_bytes
+
+
+def test_that_a_curve_ends_at_the_request_that_failed():
+    store = store_of(ModelProgram(2, AllocatorSettings()).run(300).snapshot())
+    found = what_if_table(store, limit_bytes=50 * MIB)
+    for row, curve in zip(found.rows, curves_of(found).reserved, strict=True):
+        assert curve.t_s[-1] == row.failure.t_ns / 1e9
+        assert curve.size_bytes.max() <= 50 * MIB

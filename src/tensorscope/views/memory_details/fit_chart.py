@@ -21,8 +21,6 @@ class FitChart(ChartPlot):
         self.setObjectName("fitChart")
         self.setMinimumHeight(7 * self.fontMetrics().height())
         self.box.setMouseEnabled(x=False, y=False)
-        self._curves: tuple[Curve | None, ...] = (None, None, None)
-        self._limit_bytes: int | None = None
         self.held = self.add(pg.PlotCurveItem(fillLevel=0), 1)
         self.reference = self.add(pg.PlotCurveItem(), 2)
         self.chosen = self.add(pg.PlotCurveItem(), 3)
@@ -42,23 +40,19 @@ class FitChart(ChartPlot):
     def _light(self) -> int:
         return 165 if chart_theme(self).background.lightness() < 128 else 100
 
-    def show_curves(
-        self, held: Curve, reference: Curve | None, chosen: Curve, limit_bytes: int | None
-    ) -> None:
+    def show_curves(self, held: Curve, reference: Curve, chosen: Curve, limit_bytes: int | None) -> None:
         """Show them; the limit only where it is near."""
         for item, curve in ((self.held, held), (self.reference, reference), (self.chosen, chosen)):
-            item.setVisible(curve is not None)
-            if curve is not None:
-                item.setData(curve.t_s, curve.size_bytes)
-        shown = [curve for curve in (held, reference, chosen) if curve is not None and len(curve.t_s)]
-        top = max((float(curve.size_bytes.max()) for curve in shown), default=1.0)
+            item.setData(curve.t_s, curve.size_bytes)
+        shown = (held, reference, chosen)
+        top = max(float(curve.size_bytes.max()) for curve in shown)
         near = limit_bytes is not None and limit_bytes < 1.5 * top
         self.limit.setVisible(near)
         if near:
             self.limit.setPos(float(limit_bytes or 0))
             top = max(top, float(limit_bytes or 0))
-        low = min((float(curve.t_s[0]) for curve in shown), default=0.0)
-        high = max((float(curve.t_s[-1]) for curve in shown), default=1.0)
+        low = min(float(curve.t_s[0]) for curve in shown)
+        high = max(float(curve.t_s[-1]) for curve in shown)
         self.show_range((low, max(high, low + 1e-9)), (0.0, 1.08 * max(top, 1.0)))
 
     def set_text(self, time: str) -> None:

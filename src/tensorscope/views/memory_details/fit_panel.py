@@ -21,7 +21,7 @@ from tensorscope.compute.cancelling import Cancelled
 from tensorscope.models.frozen_store import FrozenStore
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.what_if import what_if_table
-from tensorscope.models.what_if_curves import recorded_curve, requested_curve, reserved_curve
+from tensorscope.models.what_if_curves import WhatIfCurves, curves_of
 from tensorscope.models.what_if_result import WhatIf, WhatIfRow
 from tensorscope.views.items.newest_job import NewestJob
 from tensorscope.views.memory_details.fit_bar import FitBar
@@ -46,6 +46,7 @@ class FitPanel(MemoryPanel):
         self._session = SessionModel()
         self._texts = FitTexts(self)
         self._found: WhatIf | None = None
+        self._curves: WhatIfCurves | None = None
         self._problem = ""
         self._tried = False
         self._chosen = 0
@@ -174,13 +175,14 @@ class FitPanel(MemoryPanel):
         device, start = self._bar.chosen_device(), self._bar.chosen_start()
         generation = self._job.generation + 1  # of the request made below
 
-        def work(cancelled: Cancelled) -> WhatIf:
+        def work(cancelled: Cancelled) -> tuple[WhatIf, WhatIfCurves | None]:
             def progress(share: float) -> None:
                 self.progressed.emit(generation, share)
 
-            return what_if_table(
+            found = what_if_table(
                 store, limit, device=device, start=start, cancelled=cancelled, progress=progress
             )
+            return found, curves_of(found)
 
         self._job.ask(work)
         self._bar.set_running(True)
@@ -200,7 +202,7 @@ class FitPanel(MemoryPanel):
             return
         self._bar.set_running(False)
         self._problem = f"{type(result).__name__}: {result}" if isinstance(result, Exception) else ""
-        self._found = result if isinstance(result, WhatIf) else None
+        self._found, self._curves = result if isinstance(result, tuple) else (None, None)
         if self._found is not None:
             self._bar.set_devices(self._found.devices)
             self._bar.set_recorded_start(self._found.recorded is not None)
@@ -252,14 +254,12 @@ class FitPanel(MemoryPanel):
         sources = self._session.store.records("source")
         untimed = bool(sources) and sources[-1].meta.get("ordered") == "event"  # a microsecond an event
         self._chart.set_text(self.tr("Million events") if untimed else self.tr("Time (s)"))
-        reference = recorded_curve(found)
-        if reference is None and found.recorded_row is not None:
-            reference = reserved_curve(found, found.recorded_row.replay)
-        shown = row.replay if row.limited is None else row.limited
-        self._chart.show_curves(
-            requested_curve(found, 2 * self._chart.columns), reference, reserved_curve(found, shown),
-            found.limit_bytes,
-        )  # fmt: skip
+        curves = self._curves
+        if curves is not None:
+            reference = curves.recorded
+            if reference is None:
+                reference = curves.reserved[next(i for i, row in enumerate(found.rows) if row.is_recorded)]
+            self._chart.show_curves(curves.held, reference, curves.reserved[self._chosen], found.limit_bytes)
         dashed = self.tr("dashed: reserved as recorded")
         if found.recorded is None:
             dashed = self.tr("dashed: reserved with PyTorch's defaults")
