@@ -25,7 +25,7 @@ from tensorscope.compute.allocator_state import AllocatorState, lay_out
 from tensorscope.compute.caching_allocator import CachingAllocator
 from tensorscope.compute.cancelling import Cancelled, CancelledError
 
-_CHUNK = 4096
+_CHUNK = 1024
 
 Longs = NDArray[np.int64]
 Report = Callable[[float], None]

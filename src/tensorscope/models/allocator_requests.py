@@ -26,6 +26,7 @@ Longs = NDArray[np.int64]
 
 UNREAL_BYTES = 1 << 44
 """No device has that much: blocks of that size are left out."""
+_STREAM_BITS = 16
 BEFORE = -1
 """Position of blocks that were there before the recording."""
 _ORDER = {STEP_END: 0, FREE_REQUESTED: 1, FREE: 2, EMPTY_CACHE: 3, RELEASED: 4, GOT_SEGMENT: 5,
@@ -100,12 +101,14 @@ class _Builder:
                          len(mine) - len(real))  # fmt: skip
 
     def _requests(self, columns: dict[str, NDArray[Any]], real: Longs) -> Requests:
-        pairs = np.stack([columns["pool"], columns["stream"]], axis=1)
-        found, place = np.unique(pairs, axis=0, return_inverse=True)
-        places = tuple((self.store.string(int(pool)), int(stream)) for pool, stream in found)
+        key = columns["pool"] << _STREAM_BITS | columns["stream"]
+        found, place = np.unique(key, return_inverse=True)
+        places = tuple(
+            (self.store.string(one >> _STREAM_BITS), one & (1 << _STREAM_BITS) - 1) for one in found.tolist()
+        )
         return Requests(
             kind=columns["kind"].astype(np.uint8), block=columns["block"], size_bytes=columns["size"],
-            place=place.astype(np.int64).ravel(), address=columns["address"],
+            place=place.astype(np.int64), address=columns["address"],
             t_ns=self._times(columns["position"]), places=places,
             blocks=int(real.max(initial=-1)) + 2, listed=int((columns["position"] == BEFORE).sum()),
         )  # fmt: skip

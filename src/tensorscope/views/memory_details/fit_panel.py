@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, Signal
@@ -32,6 +33,8 @@ from tensorscope.views.memory_details.memory_panel import MemoryPanel
 
 ASKED_ROWS = 200_000
 """Sessions with more events are compared when the person asks for it; live ones always."""
+PAUSE_S = 5e-5
+"""After every thousand requests or so: a loop of Python would hold up every frame otherwise."""
 
 
 class FitPanel(MemoryPanel):
@@ -179,8 +182,12 @@ class FitPanel(MemoryPanel):
             def progress(share: float) -> None:
                 self.progressed.emit(generation, share)
 
+            def given_up() -> bool:
+                time.sleep(PAUSE_S)  # the interpreter is the GUI thread's meanwhile
+                return cancelled()
+
             found = what_if_table(
-                store, limit, device=device, start=start, cancelled=cancelled, progress=progress
+                store, limit, device=device, start=start, cancelled=given_up, progress=progress
             )
             return found, curves_of(found)
 
