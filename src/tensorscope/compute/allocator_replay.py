@@ -59,6 +59,8 @@ class Replay:
 
     Attributes
     ----------
+    unused_at_peak_bytes
+        Of what was reserved at the peak, the bytes that were in no block at any time then.
     change_at, change_bytes
         Index of each request that changed what is reserved, and the bytes after it.
     same_addresses, allocations
@@ -144,7 +146,7 @@ class _Run:
             self.held[block] = found
         self.start_reserved_bytes = allocator.reserved_bytes
         allocator.peak_active_bytes = allocator.active_bytes
-        allocator.peak_reserved_bytes = allocator.reserved_bytes
+        allocator.note_peak()
 
     def run(self, begin: int, end: int) -> None:
         """Take the requests of a range; stop at one that fails."""
@@ -209,15 +211,12 @@ class _Run:
 
     def result(self) -> Replay:
         allocator = self.allocator
-        unused = allocator.unused_at_peak_bytes
-        if allocator.peak_reserved_bytes == self.start_reserved_bytes:  # it never needed more than that
-            unused = allocator.peak_reserved_bytes - allocator.peak_active_bytes
         at = np.array([moment for moment, _ in allocator.changes], np.int64)
         return Replay(
             peak_reserved_bytes=allocator.peak_reserved_bytes,
             peak_active_bytes=allocator.peak_active_bytes, end_reserved_bytes=allocator.reserved_bytes,
             start_reserved_bytes=self.start_reserved_bytes,
-            unused_at_peak_bytes=unused,
+            unused_at_peak_bytes=allocator.peak_reserved_bytes - allocator.active_at_peak_bytes,
             segment_allocs=allocator.segment_allocs, segment_frees=allocator.segment_frees,
             retries=allocator.retries, same_addresses=self.same_addresses, allocations=self.allocations,
             failure=self.failure, change_at=at,

@@ -28,8 +28,8 @@ class CachingAllocator:
         Moment and `reserved_bytes`, whenever these changed.
     active_bytes
         Blocks handed out, as large as they lie there, those that wait for other streams included.
-    unused_at_peak_bytes
-        Reserved but in no block, right after the request that made the peak of `reserved_bytes`.
+    active_at_peak_bytes
+        The most in use while as much was reserved as ever.
     segment_allocs
         Calls to the device for memory: segments, or ranges of pages mapped.
     recorded_segments
@@ -45,7 +45,7 @@ class CachingAllocator:
         self.limit_bytes = UNLIMITED if limit_bytes is None else limit_bytes
         self.clock = 0
         self.changes: list[tuple[int, int]] = []
-        self.reserved_bytes = self.peak_reserved_bytes = self.unused_at_peak_bytes = 0
+        self.reserved_bytes = self.peak_reserved_bytes = self.active_at_peak_bytes = 0
         self.active_bytes = self.peak_active_bytes = 0
         self.segment_allocs = self.segment_frees = self.retries = 0
         self.recorded_segments: list[tuple[int, int]] = []
@@ -90,7 +90,7 @@ class CachingAllocator:
         self.active_bytes += block.size
         if self.active_bytes > self.peak_active_bytes:
             self.peak_active_bytes = self.active_bytes
-        if self.reserved_bytes > self.peak_reserved_bytes:
+        if self.reserved_bytes >= self.peak_reserved_bytes:
             self.note_peak()
         return block
 
@@ -141,9 +141,11 @@ class CachingAllocator:
         return False
 
     def note_peak(self) -> None:
-        """Remember that more is reserved now than ever before."""
-        self.peak_reserved_bytes = self.reserved_bytes
-        self.unused_at_peak_bytes = self.reserved_bytes - self.active_bytes
+        """Remember that as much is reserved now as ever before, or more, and what of that is used."""
+        if self.reserved_bytes > self.peak_reserved_bytes:
+            self.peak_reserved_bytes, self.active_at_peak_bytes = self.reserved_bytes, self.active_bytes
+        elif self.active_bytes > self.active_at_peak_bytes:
+            self.active_at_peak_bytes = self.active_bytes
 
     # -- the device -----------------------------------------------------------------------------
 

@@ -121,7 +121,7 @@ class _Table:
         rows = [self._row(one, cancelled, part(number)) for number, one in enumerate(offered, 1)]
         reference = rows[0].replay.peak_reserved_bytes
         rows = [
-            replace(row, is_recorded=index == 0, difference_bytes=row.replay.peak_reserved_bytes - reference)
+            replace(row, is_reference=index == 0, difference_bytes=row.replay.peak_reserved_bytes - reference)
             for index, row in enumerate(rows)
         ]
         rows.sort(key=_place)
@@ -210,4 +210,4 @@ class _Table:
 def _place(row: WhatIfRow) -> tuple[bool, bool, int, bool]:
     """Return what rows are sorted by: what fits first, then by peak; last what has no whole peak."""
     cut = row.replay.failure is not None
-    return row.fits is False, cut, row.replay.peak_reserved_bytes, not row.is_recorded
+    return row.fits is False, cut, row.replay.peak_reserved_bytes, not row.is_reference

@@ -28,7 +28,7 @@ def _row(row: WhatIfRow) -> dict[str, Any]:
     return {
         "environment": row.settings.environment,
         "empty_cache_each_step": row.settings.empty_cache_each_step,
-        "as_recorded": row.is_recorded,
+        "reference": row.is_reference,
         "peak_reserved_bytes": replay.peak_reserved_bytes,
         "difference_bytes": row.difference_bytes,
         "peak_active_bytes": replay.peak_active_bytes,

@@ -20,18 +20,19 @@ class WhatIfRow:
 
     Attributes
     ----------
-    is_recorded
-        It is the setting of the recorded program.
+    is_reference
+        The others are compared with it: the setting of the recorded program, PyTorch's defaults where
+        that is not known.
     replay
         With as much memory as it takes; where garbage is collected, within the limit.
     limited
         Within the limit; None without one.
     difference_bytes
-        Peak reserved, against the recorded setting replayed in the same way.
+        Peak reserved, against the reference replayed in the same way.
     """
 
     settings: AllocatorSettings
-    is_recorded: bool
+    is_reference: bool
     replay: Replay
     limited: Replay | None
     difference_bytes: int
@@ -53,7 +54,7 @@ class WhatIfRow:
 
     @property
     def unused_share(self) -> float:
-        """Fragmentation at the peak: of what was reserved then, the share that no block used."""
+        """Fragmentation at the peak: of what was reserved then, the share that never was in a block."""
         peak = self.replay.peak_reserved_bytes
         return self.replay.unused_at_peak_bytes / peak if peak else 0.0
 
@@ -139,6 +140,6 @@ class WhatIf:
     recorded: RecordedCurve | None = None
 
     @property
-    def recorded_row(self) -> WhatIfRow | None:
+    def reference_row(self) -> WhatIfRow | None:
         """The row that the others are compared with."""
-        return next((row for row in self.rows if row.is_recorded), None)
+        return next((row for row in self.rows if row.is_reference), None)

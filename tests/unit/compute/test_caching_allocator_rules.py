@@ -167,6 +167,22 @@ def test_that_blocks_other_streams_use_stay_active_until_a_retry_waits_for_them(
     assert driven.model.pending == {}
 
 
+def test_that_the_most_in_use_counts_while_as_much_is_reserved_as_ever():
+    driven = Driven()
+    first = driven.malloc(30 * MIB)
+    driven.malloc(5 * MIB)
+    assert (driven.model.peak_reserved_bytes, driven.model.active_at_peak_bytes) == (50 * MIB, 35 * MIB)
+    more = driven.malloc(12 * MIB)  # what is left of the 20 MiB serves it
+    assert driven.model.active_at_peak_bytes == 47 * MIB
+    for block in (first, more):
+        driven.model.free(block)
+    driven.model.empty_cache()
+    driven.malloc(26 * MIB)
+    assert (driven.model.reserved_bytes, driven.model.active_at_peak_bytes) == (46 * MIB, 47 * MIB)
+    driven.malloc(30 * MIB)  # a new peak counts anew
+    assert (driven.model.peak_reserved_bytes, driven.model.active_at_peak_bytes) == (76 * MIB, 61 * MIB)
+
+
 def test_that_emptying_the_cache_keeps_private_pools():
     driven = Driven()
     driven.model.free(driven.malloc(30 * MIB))

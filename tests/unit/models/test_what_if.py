@@ -50,8 +50,8 @@ def test_that_the_handed_files_are_reproduced_to_the_byte_and_to_the_address(nam
     assert found.exactness.same_addresses == found.exactness.allocations == allocations
     assert (found.recorded.peak_reserved_bytes, found.recorded.end_reserved_bytes) == (peak, end)
     again = what_if_table(store, start="recorded")
-    assert again.recorded_row.replay.peak_reserved_bytes == peak
-    assert again.recorded_row.replay.end_reserved_bytes == end
+    assert again.reference_row.replay.peak_reserved_bytes == peak
+    assert again.reference_row.replay.end_reserved_bytes == end
 
 
 def test_that_a_file_without_a_history_gives_no_rows_and_says_why():
@@ -82,7 +82,7 @@ def test_that_a_recorded_device_that_was_full_is_repeated(seed, setting):
     assert found.exactness.kind == "exact"
     if program.ooms:
         assert found.recorded_limit_bytes <= 160 * MIB
-        row = what_if_table(store, limit_bytes=160 * MIB).recorded_row
+        row = what_if_table(store, limit_bytes=160 * MIB).reference_row
         assert row.fits is False
 
 
@@ -98,7 +98,7 @@ def test_that_a_cpu_recording_is_simulated_and_says_so():
     found = what_if_table(sample_session(12).store)
     assert (found.source, found.exactness.kind, found.recorded) == ("cpu", "simulated", None)
     assert found.notes[0].code == "source-cpu"
-    assert found.recorded_row.settings == AllocatorSettings()
+    assert found.reference_row.settings == AllocatorSettings()
     assert any(row.settings.empty_cache_each_step for row in found.rows)
     for row in found.rows:
         assert row.replay.peak_reserved_bytes >= row.replay.peak_active_bytes >= found.peak_requested_bytes
@@ -121,9 +121,9 @@ def test_that_rows_are_sorted_by_peak_and_compared_with_the_recorded_setting():
     found = what_if_table(store_of(ModelProgram(1, AllocatorSettings()).run(300).snapshot()))
     peaks = [row.replay.peak_reserved_bytes for row in found.rows]
     assert peaks == sorted(peaks)
-    reference = found.recorded_row.replay.peak_reserved_bytes
+    reference = found.reference_row.replay.peak_reserved_bytes
     assert [row.difference_bytes for row in found.rows] == [peak - reference for peak in peaks]
-    assert sum(row.is_recorded for row in found.rows) == 1
+    assert sum(row.is_reference for row in found.rows) == 1
 
 
 def test_that_a_limit_says_what_fits_and_what_the_first_request_is_that_does_not():
@@ -142,9 +142,9 @@ def test_that_a_limit_says_what_fits_and_what_the_first_request_is_that_does_not
 
 def test_that_the_smallest_limit_that_fits_really_is_enough():
     store = store_of(ModelProgram(5, AllocatorSettings()).run(300).snapshot())
-    peak = what_if_table(store).recorded_row.replay.peak_reserved_bytes
-    assert what_if_table(store, limit_bytes=peak).recorded_row.retries == 0
-    assert what_if_table(store, limit_bytes=peak - 1).recorded_row.retries > 0
+    peak = what_if_table(store).reference_row.replay.peak_reserved_bytes
+    assert what_if_table(store, limit_bytes=peak).reference_row.retries == 0
+    assert what_if_table(store, limit_bytes=peak - 1).reference_row.retries > 0
 
 
 def test_that_work_stops_when_nobody_waits_and_progress_grows_to_one():

@@ -152,7 +152,7 @@ class FitPanel(MemoryPanel):
     def csv_table(self) -> tuple[list[str], list[list[object]]]:
         """Return every setting with its numbers."""
         header = [
-            "environment", "empty_cache_each_step", "as_recorded", "peak_reserved_bytes", "difference_bytes",
+            "environment", "empty_cache_each_step", "reference", "peak_reserved_bytes", "difference_bytes",
             "peak_active_bytes", "unused_at_peak_bytes", "end_reserved_bytes", "segment_allocs", "retries",
             "limit_bytes", "fits", "start", "model",
         ]  # fmt: skip
@@ -162,7 +162,7 @@ class FitPanel(MemoryPanel):
         return header, [
             [
                 self._texts.environment(row.settings), int(row.settings.empty_cache_each_step),
-                int(row.is_recorded), row.replay.peak_reserved_bytes, row.difference_bytes,
+                int(row.is_reference), row.replay.peak_reserved_bytes, row.difference_bytes,
                 row.replay.peak_active_bytes, row.replay.unused_at_peak_bytes, row.replay.end_reserved_bytes,
                 row.replay.segment_allocs, row.retries, found.limit_bytes, row.fits, found.start,
                 found.exactness.kind,
@@ -221,7 +221,7 @@ class FitPanel(MemoryPanel):
     @staticmethod
     def _best(found: WhatIf) -> int:
         """Return the row to look at first: the smallest that is not the recorded setting."""
-        return next((index for index, row in enumerate(found.rows) if not row.is_recorded), 0)
+        return next((index for index, row in enumerate(found.rows) if not row.is_reference), 0)
 
     def _on_chosen(self, row: int) -> None:
         self._chosen = row
@@ -265,7 +265,7 @@ class FitPanel(MemoryPanel):
         if curves is not None:
             reference = curves.recorded
             if reference is None:
-                reference = curves.reserved[next(i for i, row in enumerate(found.rows) if row.is_recorded)]
+                reference = curves.reserved[next(i for i, row in enumerate(found.rows) if row.is_reference)]
             self._chart.show_curves(curves.held, reference, curves.reserved[self._chosen], found.limit_bytes)
         dashed = self.tr("dashed: reserved as recorded")
         if found.recorded is None:

@@ -64,14 +64,15 @@ class FitTable(RowsTable):
 
     def show_answer(self, found: WhatIf, texts: FitTexts) -> None:
         """Show the rows of `found`."""
-        reference = found.recorded_row
+        reference = found.reference_row
         base = max(1, reference.replay.peak_reserved_bytes) if reference is not None else 1
         self._bars.most = max((row.replay.peak_reserved_bytes for row in found.rows), default=1)
         self.set_rows(
             [
                 (
-                    texts.setting(row), *_peak(row, base), texts.fits(row), row.replay.peak_active_bytes,
-                    row.unused_share, row.replay.end_reserved_bytes, row.replay.segment_allocs, row.retries,
+                    texts.setting(row, found), *_peak(row, base), texts.fits(row),
+                    row.replay.peak_active_bytes, row.unused_share, row.replay.end_reserved_bytes,
+                    row.replay.segment_allocs, row.retries,
                 )
                 for row in found.rows
             ]

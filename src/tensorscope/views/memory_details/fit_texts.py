@@ -29,12 +29,13 @@ class FitTexts(QObject):
             self.tr("Retries"),
         ]
 
-    def setting(self, row: WhatIfRow) -> str:
+    def setting(self, row: WhatIfRow, found: WhatIf) -> str:
         """Return what a setting is called."""
         name = row.settings.environment or self.tr("PyTorch's defaults")
         if row.settings.empty_cache_each_step:
             name = self.tr("{setting} + empty_cache() after each step").format(setting=name)
-        return self.tr("{setting} (as recorded)").format(setting=name) if row.is_recorded else name
+        known = row.is_reference and found.source == "trace"
+        return self.tr("{setting} (as recorded)").format(setting=name) if known else name
 
     def environment(self, settings: AllocatorSettings) -> str:
         """Return what to set before the program starts."""
@@ -107,7 +108,7 @@ class FitTexts(QObject):
                 "allocator. On a GPU a program makes other temporary blocks."
             ),
             "private-pools": self.tr(
-                "{pools} private pools (CUDA graphs, MemPool) keep what they reserve to the end."
+                "Private pools ({pools}; CUDA graphs, MemPool) keep what they reserve to the end."
             ),
             "left-out": self.tr("{blocks} blocks of impossible sizes are left out."),
         }
