@@ -70,6 +70,8 @@ def test_that_a_limit_says_what_fits_and_explains_what_does_not(view, qtbot):
     fits = {rows.index(row, 4).data() for row in range(rows.rowCount())}
     assert fits == {"no"}
     assert "Does not fit: request" in text_of(panel, "fitOutcome")
+    panel._table.chosen.emit(1)
+    assert view._session.moment_ns == panel._found.rows[1].failure.t_ns
     panel.findChild(object, "fitLimit").setValue(64.0)
     qtbot.waitUntil(view.is_idle)
     QApplication.processEvents()
@@ -82,6 +84,8 @@ def test_that_a_device_that_ran_out_of_memory_gives_the_limit(view, qtbot):
     QApplication.processEvents()
     assert 0 < panel.findChild(object, "fitLimit").value() <= 0.157
     assert not panel.findChild(object, "fitTable").isColumnHidden(4)
+    answered(view, qtbot, snapshot_session())
+    assert panel.findChild(object, "fitLimit").value() == 0
 
 
 def test_that_the_setting_can_be_copied_as_it_has_to_be_set(view, qtbot):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import QSignalBlocker, Signal
 from PySide6.QtWidgets import (
     QComboBox,
     QDoubleSpinBox,
@@ -70,6 +70,11 @@ class FitBar(QWidget):
         """Take a limit that is known, where the person gave none; asks to run."""
         if self.limit.value() == 0:
             self.limit.setValue(math.ceil(1000 * limit_bytes / GIB) / 1000)
+
+    def clear_limit(self) -> None:
+        """Forget the limit, which was that of another session; asks nothing."""
+        with QSignalBlocker(self.limit):
+            self.limit.setValue(0.0)
 
     def chosen_start(self) -> str:
         """Return how each setting starts."""

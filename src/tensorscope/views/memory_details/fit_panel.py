@@ -78,21 +78,10 @@ class FitPanel(MemoryPanel):
         self._environment.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._message.setMargin(24)
-        chosen = QWidget(self)
-        line = QHBoxLayout()
-        line.addWidget(self._copy)
-        line.addWidget(self._environment, 1)
-        below = QVBoxLayout(chosen)
-        below.setContentsMargins(6, 2, 6, 2)
-        below.setSpacing(2)
-        below.addLayout(line)
-        below.addWidget(self._outcome)
-        below.addWidget(self._chart, 1)
-        below.addWidget(self._legend)
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.addWidget(self._table)
-        split.addWidget(chosen)
+        split.addWidget(self._below())
         split.setSizes([380, 420])
         body = QWidget(self)
         inner = QVBoxLayout(body)
@@ -110,6 +99,21 @@ class FitPanel(MemoryPanel):
         layout.addWidget(self._bar)
         layout.addLayout(self._place, 1)
 
+    def _below(self) -> QWidget:
+        """Return what tells of the chosen setting."""
+        chosen = QWidget(self)
+        line = QHBoxLayout()
+        line.addWidget(self._copy)
+        line.addWidget(self._environment, 1)
+        below = QVBoxLayout(chosen)
+        below.setContentsMargins(6, 2, 6, 2)
+        below.setSpacing(2)
+        below.addLayout(line)
+        below.addWidget(self._outcome)
+        below.addWidget(self._chart, 1)
+        below.addWidget(self._legend)
+        return chosen
+
     # -- what the view asks ---------------------------------------------------------------------
 
     def set_session(self, session: SessionModel) -> None:
@@ -118,6 +122,7 @@ class FitPanel(MemoryPanel):
         self._session, self._found, self._tried, self._problem = session, None, False, ""
         self._bar.set_running(False)
         self._bar.set_devices(())
+        self._bar.clear_limit()
         self._show()
 
     def refresh(self) -> None:
@@ -226,6 +231,9 @@ class FitPanel(MemoryPanel):
     def _on_chosen(self, row: int) -> None:
         self._chosen = row
         self._show_row()
+        chosen = self._row()
+        if chosen is not None and chosen.failure is not None:
+            self._session.go_to_moment(chosen.failure.t_ns)
 
     def _on_copy(self) -> None:
         row = self._row()
