@@ -84,8 +84,13 @@ def test_that_a_device_that_ran_out_of_memory_gives_the_limit(view, qtbot):
     QApplication.processEvents()
     assert 0 < panel.findChild(object, "fitLimit").value() <= 0.157
     assert not panel.findChild(object, "fitTable").isColumnHidden(4)
+    panel.findChild(object, "fitLimit").setValue(0.0)
+    qtbot.waitUntil(view.is_idle)
+    QApplication.processEvents()
+    assert panel.findChild(object, "fitLimit").value() == 0  # the person wants none
+    panel.findChild(object, "fitLimit").setValue(1.0)
     answered(view, qtbot, snapshot_session())
-    assert panel.findChild(object, "fitLimit").value() == 0
+    assert panel.findChild(object, "fitLimit").value() == 0  # of another session
 
 
 def test_that_the_setting_can_be_copied_as_it_has_to_be_set(view, qtbot):
@@ -155,7 +160,7 @@ def test_that_the_curves_end_where_the_replay_ended(view, qtbot, start):
     assert panel._found.start == start
     for index, row in enumerate(panel._found.rows):
         panel._table.chosen.emit(index)
-        _, values = panel._chart.chosen.getData()
+        _, values = panel._details.chart.chosen.getData()
         assert values[-1] == row.replay.end_reserved_bytes
-    _, recorded = panel._chart.reference.getData()
+    _, recorded = panel._details.chart.reference.getData()
     assert recorded.max() == panel._found.recorded.peak_reserved_bytes

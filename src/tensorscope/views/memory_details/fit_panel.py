@@ -6,17 +6,7 @@ import time
 from typing import ClassVar
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QHBoxLayout,
-    QLabel,
-    QPushButton,
-    QSplitter,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QLabel, QSplitter, QStackedLayout, QVBoxLayout, QWidget
 
 from tensorscope.compute.cancelling import Cancelled
 from tensorscope.models.frozen_store import FrozenStore
@@ -26,7 +16,7 @@ from tensorscope.models.what_if_curves import WhatIfCurves, curves_of
 from tensorscope.models.what_if_result import WhatIf, WhatIfRow
 from tensorscope.views.items.newest_job import NewestJob
 from tensorscope.views.memory_details.fit_bar import FitBar
-from tensorscope.views.memory_details.fit_chart import FitChart
+from tensorscope.views.memory_details.fit_details import FitDetails
 from tensorscope.views.memory_details.fit_table import FitTable
 from tensorscope.views.memory_details.fit_texts import FitTexts
 from tensorscope.views.memory_details.memory_panel import MemoryPanel
@@ -51,7 +41,7 @@ class FitPanel(MemoryPanel):
         self._found: WhatIf | None = None
         self._curves: WhatIfCurves | None = None
         self._problem = ""
-        self._tried = False
+        self._tried = self._offered = False  # once a session
         self._chosen = 0
         self._job = NewestJob(self)
         self._job.done.connect(self._on_done)
@@ -60,28 +50,21 @@ class FitPanel(MemoryPanel):
         self._table.chosen.connect(self._on_chosen)
         self._bar.run_asked.connect(self._on_run)
         self._bar.cancel_asked.connect(self._on_cancel)
-        self._copy.clicked.connect(self._on_copy)
 
     def _build(self) -> None:
         self._bar = FitBar(self)
         self._honesty, self._message = QLabel(self), QLabel(self)
-        self._table, self._chart = FitTable(self), FitChart(self)
-        self._environment, self._outcome, self._legend = QLabel(self), QLabel(self), QLabel(self)
-        self._copy = QPushButton(self)
-        self._copy.setObjectName("fitCopy")
-        for label, name in (
-            (self._honesty, "fitHonesty"), (self._message, "fitMessage"), (self._outcome, "fitOutcome"),
-            (self._environment, "fitEnvironment"), (self._legend, "fitLegend"),
-        ):  # fmt: skip
+        self._table, self._details = FitTable(self), FitDetails(self._texts, self)
+        self._table.heading.hide()
+        for label, name in ((self._honesty, "fitHonesty"), (self._message, "fitMessage")):
             label.setObjectName(name)
-            label.setWordWrap(label is not self._environment)
-        self._environment.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+            label.setWordWrap(True)
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._message.setMargin(24)
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.addWidget(self._table)
-        split.addWidget(self._below())
+        split.addWidget(self._details)
         split.setSizes([380, 420])
         body = QWidget(self)
         inner = QVBoxLayout(body)
@@ -99,27 +82,13 @@ class FitPanel(MemoryPanel):
         layout.addWidget(self._bar)
         layout.addLayout(self._place, 1)
 
-    def _below(self) -> QWidget:
-        """Return what tells of the chosen setting."""
-        chosen = QWidget(self)
-        line = QHBoxLayout()
-        line.addWidget(self._copy)
-        line.addWidget(self._environment, 1)
-        below = QVBoxLayout(chosen)
-        below.setContentsMargins(6, 2, 6, 2)
-        below.setSpacing(2)
-        below.addLayout(line)
-        below.addWidget(self._outcome)
-        below.addWidget(self._chart, 1)
-        below.addWidget(self._legend)
-        return chosen
-
     # -- what the view asks ---------------------------------------------------------------------
 
     def set_session(self, session: SessionModel) -> None:
         """Show another session."""
         self._job.cancel()
-        self._session, self._found, self._tried, self._problem = session, None, False, ""
+        self._session, self._found, self._problem = session, None, ""
+        self._tried = self._offered = False
         self._bar.set_running(False)
         self._bar.set_devices(())
         self._bar.clear_limit()
@@ -133,11 +102,6 @@ class FitPanel(MemoryPanel):
         elif self._found is None:
             self._show()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give texts their room."""
-        super().resizeEvent(event)
-        self._make_room()
-
     def is_idle(self) -> bool:
         """Return whether nothing is being computed."""
         return not self._job.waiting
@@ -146,13 +110,12 @@ class FitPanel(MemoryPanel):
         """Set every text again."""
         self._bar.retranslate()
         self._table.set_texts(self._texts.headers(), "")
-        self._copy.setText(self.tr("Copy"))
-        self._copy.setToolTip(self.tr("Copy what to set before the program starts"))
+        self._details.retranslate()
         self._show()
 
     def retheme(self) -> None:
         """Take the colours of the palette."""
-        self._chart.retheme()
+        self._details.chart.retheme()
 
     def csv_table(self) -> tuple[list[str], list[list[object]]]:
         """Return every setting with its numbers."""
@@ -220,8 +183,10 @@ class FitPanel(MemoryPanel):
             self._bar.set_recorded_start(self._found.recorded is not None)
             self._chosen = self._best(self._found)
         self._show()
-        if self._found is not None and self._found.recorded_limit_bytes is not None:
-            self._bar.offer_limit(self._found.recorded_limit_bytes)
+        known = None if self._found is None else self._found.recorded_limit_bytes
+        if known is not None and not self._offered:
+            self._offered = True
+            self._bar.offer_limit(known)
 
     @staticmethod
     def _best(found: WhatIf) -> int:
@@ -234,11 +199,6 @@ class FitPanel(MemoryPanel):
         chosen = self._row()
         if chosen is not None and chosen.failure is not None:
             self._session.go_to_moment(chosen.failure.t_ns)
-
-    def _on_copy(self) -> None:
-        row = self._row()
-        if row is not None:
-            QApplication.clipboard().setText(self._texts.environment(row.settings))
 
     # -- showing --------------------------------------------------------------------------------
 
@@ -255,39 +215,15 @@ class FitPanel(MemoryPanel):
         self._place.setCurrentWidget(self._body)
         parts = [self._texts.honesty(found), self._texts.recorded(found), *self._texts.notes(found)]
         self._honesty.setText(" ".join(part for part in parts if part))
-        self._table.heading.hide()
         self._table.show_answer(found, self._texts)
         self._table.view.selectRow(self._chosen)
         self._show_row()
 
     def _show_row(self) -> None:
-        found, row = self._found, self._row()
-        if found is None or row is None:
-            return
-        self._environment.setText(self._texts.environment(row.settings))
-        self._outcome.setText(self._texts.outcome(row, found))
-        sources = self._session.store.records("source")
-        untimed = bool(sources) and sources[-1].meta.get("ordered") == "event"  # a microsecond an event
-        self._chart.set_text(self.tr("Million events") if untimed else self.tr("Time (s)"))
-        curves = self._curves
-        if curves is not None:
-            reference = curves.recorded
-            if reference is None:
-                reference = curves.reserved[next(i for i, row in enumerate(found.rows) if row.is_reference)]
-            self._chart.show_curves(curves.held, reference, curves.reserved[self._chosen], found.limit_bytes)
-        dashed = self.tr("dashed: reserved as recorded")
-        if found.recorded is None:
-            dashed = self.tr("dashed: reserved with PyTorch's defaults")
-        parts = [self.tr("blue: reserved with this setting"), dashed, self.tr("grey: held by the program")]
-        if found.limit_bytes is not None:
-            parts.append(self.tr("orange: the limit"))
-        self._legend.setText(" · ".join(parts))
-        self._make_room()
-
-    def _make_room(self) -> None:
-        """Give texts of several lines their height, which a splitter does not."""
-        for label in (self._outcome, self._legend):
-            label.setMinimumHeight(max(0, label.heightForWidth(self.width() - 12)))
+        if self._found is not None and self._row() is not None:
+            sources = self._session.store.records("source")
+            untimed = bool(sources) and sources[-1].meta.get("ordered") == "event"
+            self._details.show_row(self._found, self._curves, self._chosen, untimed)
 
     def _missing(self) -> str:
         if self._job.waiting:
