@@ -1,6 +1,7 @@
 """The `tensorscope` command: one module a verb, each imported when it is asked for.
 
-Exit codes: 0 all is well, 1 it failed and said why on standard error, 2 the command line is wrong.
+Exit codes: 0 all is well, 1 it failed and said why on standard error, 2 the command line is wrong;
+`compare` alone has 3, a limit is exceeded.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ VERBS = {
     "attach": "look at a program that already runs with the agent in it",
     "open": "open session files",
     "report": "print what a session file holds",
+    "compare": "compare two sessions or memory files, with limits for continuous integration",
     "export": "write a view of a session file as a picture or a table",
     "doctor": "check that this machine has what is needed",
 }

@@ -19,10 +19,10 @@ from PySide6.QtWidgets import QHeaderView, QLabel, QLineEdit, QTableView, QVBoxL
 from tensorscope.core.units import MISSING, format_bytes
 
 Index = QModelIndex | QPersistentModelIndex
-TEXT, BYTES, DELTA_BYTES, COUNT, PERCENT, MS, SECONDS = (
-    "text", "bytes", "delta_bytes", "count", "percent", "ms", "seconds",
+TEXT, NUMBER, BYTES, DELTA_BYTES, COUNT, PERCENT, MS, SECONDS = (
+    "text", "number", "bytes", "delta_bytes", "count", "percent", "ms", "seconds",
 )  # fmt: skip
-"""How a column is shown; None is shown as missing in all of them."""
+"""How a column is shown; None is shown as missing in all of them. `NUMBER` is a text that stands at the right."""
 
 
 def cell_text(kind: str, value: Any) -> str:

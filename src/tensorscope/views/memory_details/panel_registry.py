@@ -15,6 +15,7 @@ PANEL_CLASSES: dict[str, str] = {
     "state": "allocator_panel:AllocatorPanel",
     "verdicts": "verdicts_panel:VerdictsPanel",
     "fit": "fit_panel:FitPanel",
+    "compare": "compare_panel:ComparePanel",
     "blocks": "blocks_panel:BlocksPanel",
 }
 """Panel id to module and class, in the order of the tabs."""

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QPushButton, QSplitter, QVBoxLayout, QWidg
 from tensorscope.models.allocator_history import AllocatorHistory
 from tensorscope.models.frozen_store import FrozenStore
 from tensorscope.models.verdicts import Verdict, find_verdicts
-from tensorscope.views.items.rows_table import BYTES, COUNT, TEXT, RowsTable
+from tensorscope.views.items.rows_table import BYTES, COUNT, NUMBER, TEXT, RowsTable
 from tensorscope.views.memory_details.computed_panel import ComputedPanel
 from tensorscope.views.memory_details.verdict_texts import VerdictTexts
 
@@ -33,7 +33,7 @@ class VerdictsPanel(ComputedPanel):
         self._advice.setWordWrap(True)
         self._advice.setMargin(8)
         self._advice.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._numbers = RowsTable("verdictNumbers", (TEXT, TEXT), self)
+        self._numbers = RowsTable("verdictNumbers", (TEXT, NUMBER), self)
         self._numbers.filter.hide()
         self._holders = RowsTable("verdictHolders", (TEXT, BYTES, COUNT), self)
         self._holders.filter.hide()
