@@ -23,7 +23,7 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="session file")
+    parser.add_argument("file", type=Path, metavar="FILE", help="session file, memory snapshot or trace")
     parser.add_argument("--view", choices=VIEWS, required=True)
     parser.add_argument("--format", choices=FORMATS, required=True, help="dot: the graph only")
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file to write")

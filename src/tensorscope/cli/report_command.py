@@ -18,9 +18,12 @@ EXAMPLES = """examples:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
-    parser.add_argument("file", type=Path, metavar="FILE", help="session file")
+    parser.add_argument("file", type=Path, metavar="FILE", help="session file, memory snapshot or trace")
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument(
+        "--what-if", action="store_true", help="replay other allocator settings, however long it takes"
+    )
     form.add_argument("--html", type=Path, metavar="OUT", help="write a self-contained page")
 
 
@@ -33,7 +36,7 @@ def run(settings: argparse.Namespace) -> int:
     session = load_session(settings.file)
     for problem in session.problems:
         print(f"tensorscope: {problem}", file=sys.stderr)
-    report = build_report(session.store)
+    report = build_report(session.store, True if settings.what_if else None)
     if settings.json:
         print(json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False))
     elif settings.html is not None:

@@ -7,15 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from tensorscope.core.schema import CATEGORIES, LEVELS, PHASES, ROLES
+from tensorscope.core.schema import LEVELS, PHASES, ROLES
 from tensorscope.core.units import MISSING, format_bytes, three_digits
 from tensorscope.models.findings import NEEDED_STEPS, find, missing
-from tensorscope.models.memory_model import MemoryModel
+from tensorscope.models.memory_report import memory_report
 from tensorscope.models.session_store import Record, SessionStore
 
 SCHEMA = "tensorscope-report/1"
 _DEEP = LEVELS.index("deep")
 _TOP_MODULES = 10
+REPLAY_ROWS = 60_000
+"""Up to so many events, what other allocator settings would need is worked out unasked."""
 NO_FINDINGS = {
     "nothing": "none",
     "steps": f"none yet: rules about growth need {NEEDED_STEPS} steps",
@@ -23,14 +25,21 @@ NO_FINDINGS = {
 }
 
 
-def build_report(store: SessionStore) -> dict[str, Any]:
-    """Return the report as JSON-able values; what is not known is None, never a made-up number."""
+def build_report(store: SessionStore, what_if: bool | None = None) -> dict[str, Any]:
+    """Return the report as JSON-able values; what is not known is None, never a made-up number.
+
+    Parameters
+    ----------
+    what_if
+        Whether to replay the requests under other allocator settings; None: where that takes a moment.
+    """
+    replay = len(store.tables["alloc"]) <= REPLAY_ROWS if what_if is None else what_if
     return {
         "schema": SCHEMA,
         "session": _session(store),
         "target": _target(store),
         "steps": _steps(store),
-        "memory": _memory(store),
+        "memory": memory_report(store, replay),
         "graph": _graph(store),
         "tensors": _tensors(store),
         "findings": [asdict(finding) for finding in find(store)],
@@ -92,24 +101,6 @@ def _overhead(agent_ns: np.ndarray, wall_ns: np.ndarray) -> float | None:
     return (
         round(float(np.median(100 * agent_ns[positive] / wall_ns[positive])), 4) if positive.any() else None
     )
-
-
-def _memory(store: SessionStore) -> dict[str, Any]:
-    model = MemoryModel(store)
-    while model.update(1 << 20):
-        pass
-    live = model.live
-    if not len(live):
-        return {"peak_bytes": None, "peak_step": None, "by_category": None, "end_bytes": None}
-    point = int(np.argmax(live.total_bytes))
-    at_peak = live.series_bytes(np.array([point]))[0]
-    row = int(live.rows[point])
-    return {
-        "peak_bytes": int(live.total_bytes[point]),
-        "peak_step": int(store.tables["alloc"]["step"][row]) if row >= 0 else None,
-        "by_category": {name: int(size) for name, size in zip(CATEGORIES, at_peak, strict=True)},
-        "end_bytes": int(live.total_bytes[-1]),
-    }
 
 
 def _graph(store: SessionStore) -> dict[str, Any] | None:
@@ -174,6 +165,7 @@ def report_text(report: dict[str, Any]) -> str:
     for name, size in (memory["by_category"] or {}).items():
         if size:
             lines.append(f"          {format_bytes(size):>12}  {name.replace('_', ' ')}")
+    lines += memory_lines(memory)
     if graph:
         lines.append(
             f"Graph     {graph['nodes']} nodes, {graph['edges']} edges, "
@@ -185,6 +177,31 @@ def report_text(report: dict[str, Any]) -> str:
     if not report["findings"]:
         lines.append(f"Findings  {NO_FINDINGS[report['findings_need']]}")
     return "\n".join(lines)
+
+
+def memory_lines(memory: dict[str, Any]) -> list[str]:
+    """Return the lines about memory that matter most: leaks, what went wrong, what other settings need."""
+    lines = [
+        f"Leak      {format_bytes(group['bytes_per_step'])} a step, {group['category'].replace('_', ' ')} of "
+        f"{group['line'] or group['module'] or 'no module'}"
+        for group in (memory["leaks"] or {"groups": []})["groups"]
+        if group["leaks"]
+    ]
+    allocator = memory["allocator"]
+    if allocator:
+        lines.append(
+            f"Reserved  {format_bytes(allocator['reserved_bytes'])}, {format_bytes(allocator['idle_bytes'])} idle, "
+            f"largest free block {format_bytes(allocator['largest_free_bytes'])}"
+        )
+        lines += [f"Verdict   {verdict['code']} ({verdict['severity']})" for verdict in allocator["verdicts"]]
+    for row in (memory["what_if"] or {"rows": []})["rows"][:1]:
+        if row["difference_bytes"] < 0:
+            lines.append(
+                f"Would fit {format_bytes(row['peak_reserved_bytes'])} reserved with {row['setting']}, "
+                f"{format_bytes(-row['difference_bytes'])} less"
+            )
+    lines += [f"Note      {note}" for note in (memory["source"] or {"notes": []})["notes"] or ()]
+    return lines
 
 
 def _ms(value: float | None) -> str:

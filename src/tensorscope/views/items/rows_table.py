@@ -22,7 +22,7 @@ Index = QModelIndex | QPersistentModelIndex
 TEXT, NUMBER, BYTES, DELTA_BYTES, COUNT, PERCENT, MS, SECONDS = (
     "text", "number", "bytes", "delta_bytes", "count", "percent", "ms", "seconds",
 )  # fmt: skip
-"""How a column is shown; None is shown as missing in all of them. `NUMBER` is a text that stands at the right."""
+"""How a column is shown; None is shown as missing. `NUMBER` is a text that stands at the right."""
 
 
 def cell_text(kind: str, value: Any) -> str:

@@ -114,7 +114,7 @@ class ComparePanel(ComputedPanel):
 
     def _fill(self) -> None:
         choices = self._choices()
-        for number, box in enumerate(self._boxes):
+        for box in self._boxes:
             if [box.itemData(i) for i in range(box.count())] == [key for key, _ in choices]:
                 continue
             chosen = box.currentData()
