@@ -44,6 +44,7 @@ SPECS = (
     ActionSpec("file.attach", "Ctrl+T"),
     ActionSpec("file.record", "Ctrl+S", checkable=True, group=1),
     ActionSpec("file.export", "Ctrl+E", group=1),
+    ActionSpec("file.export_data", "", group=1),
     ActionSpec("file.report", group=1),
     ActionSpec("file.close", "Ctrl+W", group=2),
     ActionSpec("file.quit", "Ctrl+Q", group=2),
@@ -124,6 +125,10 @@ class ActionRegistry(QObject):
             "file.record": (
                 self.tr("Record to file…"),
                 self.tr("Write this session, from its start, to a file"),
+            ),
+            "file.export_data": (
+                self.tr("Export data…"),
+                self.tr("Write every event, every block, or a trace for Perfetto"),
             ),
             "file.export": (self.tr("Export view…"), self.tr("Write a view as a picture or a table")),
             "file.report": (self.tr("Export report…"), self.tr("Write a report as one page or as JSON")),

@@ -21,6 +21,8 @@ from tensorscope.models.selection import Selection
 from tensorscope.models.session_loading import load_session
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.tensor_model import TensorRows
+from tensorscope.views.memory_details.memory_details_view import MemoryDetailsView
+from tensorscope.views.memory_details.panel_registry import PANEL_CLASSES
 from tensorscope.views.session_view import SessionView
 
 WIDTH_PX, HEIGHT_PX = 1400, 900
@@ -40,9 +42,10 @@ def settle(view: SessionView, seconds: float = _IDLE_SECONDS) -> None:
 
 
 def export_view(
-    session: SessionModel, view_id: str, file_format: str, path: Path, theme: str = "light"
-) -> None:
-    """Write one view of `session`; raises `SessionFileError` with the reason."""
+    session: SessionModel, view_id: str, file_format: str, path: Path, theme: str = "light",
+    panel: str | None = None,
+) -> None:  # fmt: skip
+    """Write one view of `session`, or one panel of it; raises `SessionFileError` with the reason."""
     apply_theme(gui_application(), theme)
     view = build_view(view_id)
     if file_format not in view.formats:
@@ -57,6 +60,8 @@ def export_view(
         view.resize(WIDTH_PX, HEIGHT_PX)
         view.set_session(session)
         host.show()
+        if panel is not None and isinstance(view, MemoryDetailsView):
+            view.show_panel(panel)
         settle(view)
         view.export(path, file_format)
     except OSError as error:
@@ -76,6 +81,9 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
     pictures = {view_id: folder / f"{view_id}.png" for view_id in VIEW_CLASSES}
     for view_id, path in pictures.items():
         export_view(session, view_id, "png", path)
+    panels = {panel: folder / f"memory_details-{panel}.png" for panel in PANEL_CLASSES}
+    for panel, path in panels.items():
+        export_view(session, "memory_details", "png", path, panel=panel)
     report = build_report(session.store)
     texts = {
         folder / "report.json": json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False),
@@ -85,7 +93,7 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
     }
     for path, text in texts.items():
         path.write_text(text, encoding="utf-8")
-    return [record, *texts, *pictures.values()]
+    return [record, *texts, *pictures.values(), *panels.values()]
 
 
 def select_example(session: SessionModel) -> None:

@@ -20,7 +20,8 @@ from tensorscope.core.version import VERSION
 from tensorscope.launch.target import TargetOptions
 from tensorscope.models.session_model import SessionModel
 
-_NEEDS_SESSION = ("file.record", "file.export", "file.report", "file.close", "session.previous_step",
+_NEEDS_SESSION = ("file.record", "file.export", "file.export_data",
+                  "file.report", "file.close", "session.previous_step",
                   "session.next_step", "session.follow")  # fmt: skip
 _NEEDS_LIVE = ("session.pause", "session.deep", "session.pulse", "session.scope", "session.detach")
 _THEMES = ("light", "dark", "auto")
@@ -38,6 +39,7 @@ class WindowCommands(QObject):
         slots: dict[str, Callable[..., object]] = {
             "file.open": self.open_file, "file.demo": self.run_demo, "file.attach": self.attach,
             "file.record": self.record, "file.export": self.export_view, "file.report": self.export_report,
+            "file.export_data": self.export_data,
             "file.close": window.controller.close, "file.quit": self.quit,
             "session.pause": self.pause, "session.follow": self.follow,
             "session.previous_step": self.previous_step, "session.next_step": self.next_step,
@@ -84,7 +86,9 @@ class WindowCommands(QObject):
 
     def open_file(self) -> None:
         """Ask for a session file and open it."""
-        kinds = self.tr("Session files (*.tscope);;All files (*)")
+        kinds = self.tr(
+            "Sessions, memory snapshots and traces (*.tscope *.pickle *.pkl *.json *.gz);;All files (*)"
+        )
         path, _ = QFileDialog.getOpenFileName(self._window, self.tr("Open a session"), "", kinds)
         if path:
             self._window.open_path(Path(path))
@@ -137,6 +141,29 @@ class WindowCommands(QObject):
             return False
         self._window.notices.show_notice("info", self.tr("Wrote {path}").format(path=path))
         return True
+
+    def export_data(self) -> None:
+        """Write every event, every block, or a trace for Perfetto."""
+        from tensorscope.models.data_files import BLOCKS, EVENTS, PERFETTO, write_data
+
+        if self._session is None:
+            return
+        kinds = {
+            self.tr("Every event (*.csv *.csv.gz)"): EVENTS,
+            self.tr("Every block (*.csv *.csv.gz)"): BLOCKS,
+            self.tr("Perfetto trace (*.json *.json.gz)"): PERFETTO,
+        }
+        title = self.tr("Export data")
+        path, kind = QFileDialog.getSaveFileName(self._window, title, "events.csv", ";;".join(kinds))
+        if not path:
+            return
+        try:
+            write_data(self._session.store, kinds.get(kind, EVENTS), Path(path))
+        except OSError as error:
+            text = self.tr("Cannot write {path}: {reason}.").format(path=path, reason=error.strerror)
+            self._window.notices.show_notice("error", text)
+        else:
+            self._window.notices.show_notice("info", self.tr("Wrote {path}").format(path=path))
 
     def export_report(self) -> None:
         """Write the report of the session."""

@@ -1,4 +1,4 @@
-"""The memory part of the report: peaks, categories, leaks, what is saved, verdicts, what would have fitted."""
+"""The memory part of the report: peaks, categories, leaks, what is saved, verdicts, what would fit."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tensorscope.models.saved_ledger import saved_ledger
 from tensorscope.models.survivors import find_survivors
 from tensorscope.models.verdicts import find_verdicts
 from tensorscope.models.what_if import what_if_table
+from tensorscope.models.what_if_report import what_if_dict
 
 TOP = 20
 """Rows of each table; the panels show all."""
@@ -37,7 +38,7 @@ def memory_report(store: StoreLike, what_if: bool = False) -> dict[str, Any]:
         "leaks": _leaks(store, blocks),
         "saved": _saved(store, blocks),
         "allocator": _allocator(store),
-        "what_if": _what_if(store) if what_if else None,
+        "what_if": what_if_dict(what_if_table(store)) if what_if else None,
         "source": _source(store),
     }
 
@@ -121,20 +122,6 @@ def _allocator(store: StoreLike) -> dict[str, Any] | None:
         "pinned_bytes": state.pinned_bytes, "rounding_bytes": state.rounding_bytes,
         "segments": len(state.segments),
         "verdicts": [asdict(verdict) for verdict in find_verdicts(store, history)],
-    }  # fmt: skip
-
-
-def _what_if(store: StoreLike) -> dict[str, Any]:
-    found = what_if_table(store)
-    return {
-        "source": found.source, "start": found.start, "device": found.device,
-        "exactness": asdict(found.exactness), "notes": [note.text for note in found.notes],
-        "peak_requested_bytes": found.peak_requested_bytes,
-        "rows": [
-            {"setting": row.settings.environment, "is_recorded": row.is_recorded,
-             "peak_reserved_bytes": row.replay.peak_reserved_bytes, "difference_bytes": row.difference_bytes}
-            for row in found.rows
-        ],
     }  # fmt: skip
 
 

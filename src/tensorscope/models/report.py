@@ -187,19 +187,15 @@ def memory_lines(memory: dict[str, Any]) -> list[str]:
         for group in (memory["leaks"] or {"groups": []})["groups"]
         if group["leaks"]
     ]
-    allocator = memory["allocator"]
-    if allocator:
-        lines.append(
-            f"Reserved  {format_bytes(allocator['reserved_bytes'])}, {format_bytes(allocator['idle_bytes'])} idle, "
-            f"largest free block {format_bytes(allocator['largest_free_bytes'])}"
-        )
+    if allocator := memory["allocator"]:
+        sizes = (allocator[name] for name in ("reserved_bytes", "idle_bytes", "largest_free_bytes"))
+        lines.append("Reserved  {}, {} idle, largest free block {}".format(*map(format_bytes, sizes)))
         lines += [f"Verdict   {verdict['code']} ({verdict['severity']})" for verdict in allocator["verdicts"]]
-    for row in (memory["what_if"] or {"rows": []})["rows"][:1]:
+    for row in (memory["what_if"] or {"settings": []})["settings"][:1]:
         if row["difference_bytes"] < 0:
-            lines.append(
-                f"Would fit {format_bytes(row['peak_reserved_bytes'])} reserved with {row['setting']}, "
-                f"{format_bytes(-row['difference_bytes'])} less"
-            )
+            peak, less = format_bytes(row["peak_reserved_bytes"]), format_bytes(-row["difference_bytes"])
+            setting = row["environment"] or "empty_cache after each step"
+            lines.append(f"Would fit {peak} reserved with {setting}, {less} less")
     lines += [f"Note      {note}" for note in (memory["source"] or {"notes": []})["notes"] or ()]
     return lines
 

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tensorscope.views.whole_file import whole_file
+from tensorscope.core.whole_file import whole_file
 
 
 def write_csv(path: Path, header: Sequence[str], rows: Iterable[Sequence[object]]) -> None:

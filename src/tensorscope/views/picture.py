@@ -9,7 +9,7 @@ from PySide6.QtGui import QColorConstants, QImage, QImageWriter, QPainter
 from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QWidget
 
-from tensorscope.views.whole_file import whole_file
+from tensorscope.core.whole_file import whole_file
 
 PNG_SCALE = 2
 """Pixels a point: pictures are looked at on dense screens, and printed."""

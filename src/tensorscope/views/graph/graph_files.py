@@ -10,11 +10,11 @@ from PySide6.QtGui import QFont, QImage, QPainter, QPixmap
 from PySide6.QtSvg import QSvgGenerator
 
 from tensorscope.compute.graph_condense import CLUSTER
+from tensorscope.core.whole_file import whole_file
 from tensorscope.models.graph_model import GraphPicture
 from tensorscope.views.csv_file import write_csv
 from tensorscope.views.graph.graph_painter import GraphPainter, Marks
 from tensorscope.views.items.chart_theme import ChartTheme
-from tensorscope.views.whole_file import whole_file
 
 MARGIN_PX, MAX_SIDE_PX = 24, 16_000
 PNG_SCALE = 2.0

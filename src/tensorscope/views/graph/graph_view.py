@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from tensorscope.compute.graph_condense import CLUSTER
+from tensorscope.core.whole_file import whole_file
 from tensorscope.models.graph_model import (
     GraphModel,
     GraphPicture,
@@ -43,7 +44,6 @@ from tensorscope.views.graph.graph_status import GraphStatus
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.items.newest_job import NewestJob
 from tensorscope.views.session_view import SessionView
-from tensorscope.views.whole_file import whole_file
 
 
 class GraphView(SessionView):
