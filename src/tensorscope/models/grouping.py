@@ -13,6 +13,7 @@ from tensorscope.compute.live_bytes import LiveBytes
 from tensorscope.core.schema import PHASES
 from tensorscope.models.allocations import UNSEEN, Allocations
 from tensorscope.models.frozen_store import StoreLike
+from tensorscope.models.group_tail import GroupTail
 from tensorscope.models.stack_labels import StackLabels
 
 Longs = NDArray[np.int64]
@@ -38,8 +39,8 @@ class Grouped:
         none. What is left over has `others` set, and is the last.
     series
         One entry a block: its series.
-    rows
-        How many rows of the ``alloc`` table are in it.
+    tail
+        What takes in the events that came since.
     """
 
     group: str
@@ -48,7 +49,12 @@ class Grouped:
     others: int
     live: LiveBytes
     series: NDArray[np.uint8]
-    rows: int
+    tail: GroupTail
+
+    @property
+    def rows(self) -> int:
+        """How many rows of the ``alloc`` table are in it."""
+        return self.tail.rows
 
 
 def group_blocks(
@@ -74,9 +80,9 @@ def group_blocks(
     series = series_of_key[keys] if len(keys) else keys
     live = _live(store, blocks, series, max(1, count), mine)
     names = [labels[key] for key in shown.tolist()] + [""] * (others > 0)
-    return Grouped(
-        group, depth, tuple(names) or ("",), others, live, series.astype(np.uint8), len(blocks.owner)
-    )
+    tail = GroupTail(live, group, _label_of(group, depth), device)
+    tail.begin(blocks, series, names, others > 0)
+    return Grouped(group, depth, tuple(names) or ("",), others, live, series.astype(np.uint8), tail)
 
 
 def _ranked(keys: Longs, count: int, blocks: Allocations, mine: NDArray[np.bool_]) -> Longs:
@@ -179,6 +185,17 @@ def _stacks(store: StoreLike, blocks: Allocations, depth: int) -> Keys:
 def _numbers(values: NDArray[np.integer]) -> Keys:
     unique, inverse = np.unique(values, return_inverse=True)
     return inverse.astype(np.int64), [str(int(one)) for one in unique]
+
+
+def _label_of(group: str, depth: int) -> Callable[[StoreLike, int], str]:
+    """Return what tells the label of one value of a grouping's column, as `_KEYS` do of all."""
+    labels: dict[str, Callable[[StoreLike, int], str]] = {
+        "module": lambda store, value: _cut(store.string(value), depth),
+        "phase": lambda store, value: PHASES[min(value, len(PHASES) - 1)],
+        "stack": lambda store, value: StackLabels(store).label(value),
+        "pool": lambda store, value: store.string(value),
+    }
+    return labels.get(group, lambda store, value: str(value))
 
 
 _KEYS: dict[str, Callable[[StoreLike, Allocations, int], Keys]] = {

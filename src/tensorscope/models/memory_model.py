@@ -69,7 +69,16 @@ class MemoryModel:
             self._start(record)
             self._baselines += 1
         self.blocks.update(self._rows)
-        return self._rows < len(table) or self._baselines < len(baselines)
+        waiting = self._rows < len(table) or self._baselines < len(baselines)
+        return self._continue_groups(max_rows) or waiting
+
+    def _continue_groups(self, max_rows: int) -> bool:
+        """Take at most `max_rows` of the new events into the grouping; return whether more wait."""
+        if self.grouped is None or self.grouped.tail.stopped:
+            return False
+        tail = self.grouped.tail
+        tail.extend(self._store, min(self._rows, tail.rows + max_rows))
+        return tail.rows < self._rows and not tail.stopped
 
     def _append(self, end: int) -> None:
         if end == self._rows:
@@ -128,6 +137,8 @@ class MemoryModel:
 
     def known_until_ns(self) -> int:
         """Return the time up to which anything is known: the last event or step boundary."""
+        if self.grouped is not None and self.grouped.rows < self._rows:  # the new ones are to come
+            return max(0, *map(int, self.grouped.live.times_ns[-1:]), 0)
         tables, origin = self._store.tables, self._store.origin_ns
         ends = [tables[kind][name][-1:] for kind, name in (("step", "t1_ns"), ("trace", "t_ns"))]
         lasts = [int(end[0]) - origin for end in ends if len(end)]

@@ -185,4 +185,4 @@ def test_that_a_selected_block_is_followed_until_it_is_freed(qtbot):
     session.after_ingest()
     view.refresh()
     assert "→ step 20 backward" in view.findChild(object, "memorySelected").text()
-    assert row < view._block.end.row
+    assert row < view._selected.block.end.row

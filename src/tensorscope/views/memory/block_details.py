@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
+from itertools import groupby
 from typing import Any
 
 from PySide6.QtCore import Qt, Signal
@@ -22,6 +23,8 @@ class BlockDetails(QWidget):
     """Text about one block, and a button that asks a live program who holds it. GUI thread."""
 
     holders_asked = Signal()
+    told_changed = Signal()
+    """There is a block now, or there is none any more."""
 
     def __init__(self, names: Names, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,7 +57,7 @@ class BlockDetails(QWidget):
         """Show a block; None hides everything."""
         if block is None or story is None:
             self._shown, self._holders = None, ""
-            self.hide()
+            self.told_changed.emit()
             return
         if self._shown is None or self._shown[0].address != block.address:
             self._holders = ""
@@ -62,7 +65,12 @@ class BlockDetails(QWidget):
         self._button.setVisible(live)
         self._button.setEnabled(block.end is None)
         self._text.setText(self._html(block, story))
-        self.show()
+        self.told_changed.emit()
+
+    @property
+    def tells(self) -> bool:
+        """Whether there is a block to tell of."""
+        return self._shown is not None
 
     def show_holders(self, meta: Mapping[str, Any]) -> None:
         """Show the answer to ``holders``."""
@@ -128,11 +136,16 @@ class BlockDetails(QWidget):
         return f"<p><b>{escape(title)}</b><br>{'<br>'.join(map(escape, lines))}</p>"
 
     def _stack(self, story: BlockStory) -> str:
+        """Return the frames: those of the program itself stand out, runs of native ones are one line."""
         lines = []
-        for frame in story.frames[:MAX_FRAMES]:
-            text = escape(frame.short)
-            own = not frame.is_native and not frame.is_library
-            lines.append(f"<b>{text}</b>" if own else text)
+        for native, run in groupby(story.frames[:MAX_FRAMES], key=lambda frame: frame.is_native):
+            frames = list(run)
+            if native and len(frames) > 1:
+                count = self.tr("{count} native frames, from {first}")
+                lines.append(f"<i>{escape(count.format(count=len(frames), first=frames[0].short))}</i>")
+                continue
+            texts = [(escape(frame.short), frame.is_native or frame.is_library) for frame in frames]
+            lines += [text if foreign else f"<b>{text}</b>" for text, foreign in texts]
         if len(story.frames) > MAX_FRAMES:
             lines.append(escape(self.tr("and {count} more").format(count=len(story.frames) - MAX_FRAMES)))
         if not lines:

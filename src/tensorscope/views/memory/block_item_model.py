@@ -22,6 +22,7 @@ class BlockItemModel(QAbstractTableModel):
         self._names = names
         self._blocks: list[AliveBlock] = []
         self._icons: list[QIcon] = []
+        self._looks: tuple[tuple[QColor, ...], int] = (), 0
 
     def set_blocks(self, blocks: list[AliveBlock]) -> None:
         """Show `blocks`."""
@@ -31,7 +32,10 @@ class BlockItemModel(QAbstractTableModel):
             self.endResetModel()
 
     def set_colours(self, colours: tuple[QColor, ...], size_px: int) -> None:
-        """Set the swatch of each category."""
+        """Set the swatch of each category; none where they would be taken for something else."""
+        if (colours, size_px) == self._looks:
+            return
+        self._looks = colours, size_px
         self._icons = []
         for colour in colours:
             swatch = QPixmap(QSize(size_px, size_px))
@@ -43,9 +47,10 @@ class BlockItemModel(QAbstractTableModel):
         """Return the block in `row`."""
         return self._blocks[row]
 
-    def row_of(self, address: int) -> int:
-        """Return the row of the block at `address`, -1 if it is not listed."""
-        return next((row for row, block in enumerate(self._blocks) if block.address == address), -1)
+    def row_of(self, address: int, alloc_row: int) -> int:
+        """Return the row of the block that event `alloc_row` put at `address`, -1 if it is not listed."""
+        wanted = address, alloc_row
+        return next((i for i, block in enumerate(self._blocks) if (block.address, block.row) == wanted), -1)
 
     def headers(self) -> list[str]:
         """Return the header texts."""

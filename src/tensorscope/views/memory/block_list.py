@@ -48,12 +48,16 @@ class BlockList(QWidget):
         layout.addWidget(self._heading)
         layout.addWidget(self._list, 1)
 
-    def set_blocks(self, heading: str, blocks: list[AliveBlock], selected: int) -> None:
-        """Show blocks; the one at address `selected` is marked."""
+    def set_blocks(self, heading: str, blocks: list[AliveBlock], selected: tuple[int, int]) -> None:
+        """Show blocks; the one with address and ``alloc`` row `selected` is marked."""
         self._blocks.set_blocks(blocks)
         self._heading.setText(heading)
-        row = self._blocks.row_of(selected)
+        row = self._blocks.row_of(*selected)
         self._list.selectRow(row) if row >= 0 else self._list.clearSelection()
+
+    def set_compact(self, compact: bool) -> None:
+        """Leave out what there is no room for."""
+        self._list.setColumnHidden(2, compact)
 
     def set_colours(self, colours: tuple[QColor, ...]) -> None:
         """Take the colours of the categories."""

@@ -24,6 +24,9 @@ from tensorscope.views.items.rect_batch_item import RectBatchItem
 
 Floats = NDArray[np.float64]
 
+Note = tuple[float, float, float, float]
+"""Where a text near a point lies: x0, x1, y0, y1."""
+
 STRIP_EM = 1.25
 PEAK_ROOM_EM = 1.6
 
@@ -181,15 +184,15 @@ class MemoryChart(ChartPlot):
         x1 = np.concatenate([phases.x1, steps.x1]) / self.units
         y0 = np.repeat([ceiling - 2 * strip, ceiling - strip], [len(phases.kind), len(steps.kind)])
         y1 = y0 + strip
-        boxes = [x0, x1, y0, y1]
+        boxes, notes = [x0, x1, y0, y1], list[Note]()
         peak = int(snapshot.peak_bytes.sum())
         if peak > 0 and self.high_line.isVisible():
-            boxes = self._with_note(boxes, snapshot.peak_x / self.units, peak)
+            boxes = self._with_note(boxes, notes, snapshot.peak_x / self.units, peak)
             texts.append(self.tr("Peak {size}").format(size=format_bytes(peak)))
             colours.append(theme.text)
         for curve in self._curves:
             if len(curve.x):
-                boxes = self._with_note(boxes, snapshot.window[1] / self.units, curve.bytes[-1])
+                boxes = self._with_note(boxes, notes, snapshot.window[1] / self.units, curve.bytes[-1])
                 texts.append(self._curve_text(curve.name, int(curve.bytes[-1])))
                 colours.append(_curve_looks(theme)[curve.name][0])
         self.labels.font = self.font()
@@ -209,13 +212,19 @@ class MemoryChart(ChartPlot):
         first, last = snapshot.window
         return int((last - first) * 2 * self.fontMetrics().height() / self.columns)
 
-    def _with_note(self, boxes: list[Floats], x: float, y: float) -> list[Floats]:
-        """Return `boxes` and one more just above the point, moved sideways into the view."""
+    def _with_note(self, boxes: list[Floats], notes: list[Note], x: float, y: float) -> list[Floats]:
+        """Return `boxes` and one more near the point: moved sideways into the view, and off other notes."""
         low, high = self.x_range()
         half = (high - low) * 6 * self.fontMetrics().height() / max(1.0, float(self.box.width()))
         at = min(max(x, low + half), high - half)
-        more = (at - half, at + half, y, y + self._strip)
-        return [np.append(column, value) for column, value in zip(boxes, more, strict=True)]
+        strip, highest = self._strip, self._ceiling - 3 * self._strip
+        for lines in (0, 1, -2, 2, -3):  # -1 would lie on the curve itself
+            note = (at - half, at + half, y + lines * strip, y + (lines + 1) * strip)
+            clear = not any(_overlap(note, other) for other in notes)
+            if clear and 0 <= note[2] <= highest:
+                break
+        notes.append(note)
+        return [np.append(column, value) for column, value in zip(boxes, note, strict=True)]
 
     def _set_band(
         self, item: RectBatchItem, bands: Bands, y0: float, y1: float, kind: NDArray[np.int64]
@@ -223,6 +232,11 @@ class MemoryChart(ChartPlot):
         count = len(bands.x0)
         x0, x1 = bands.x0 / self.units, bands.x1 / self.units
         item.set_rects(x0, x1, np.full(count, y0), np.full(count, y1), kind)
+
+
+def _overlap(one: Note, other: Note) -> bool:
+    beside = one[1] <= other[0] or other[1] <= one[0]
+    return not (beside or one[3] <= other[2] or other[3] <= one[2])
 
 
 def set_levels(

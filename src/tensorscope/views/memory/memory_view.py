@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
 from psygnal import SignalInstance
 from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
-from tensorscope.models.block_lifetime import BlockLifetime, followed, lifetime_of_address, lifetime_of_row
-from tensorscope.models.block_story import tell_block
 from tensorscope.models.grouping import CATEGORY
 from tensorscope.models.live_blocks import AliveBlock
 from tensorscope.models.memory_axis import EVENT, TIME
@@ -26,21 +24,21 @@ from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.csv_file import write_csv
 from tensorscope.views.items.chart_theme import chart_theme
-from tensorscope.views.memory.block_details import BlockDetails
-from tensorscope.views.memory.block_list import BlockList
 from tensorscope.views.memory.memory_bar import MemoryBar
 from tensorscope.views.memory.memory_chart import MemoryChart
 from tensorscope.views.memory.memory_csv import csv_header, csv_rows
 from tensorscope.views.memory.memory_search import MemorySearch
+from tensorscope.views.memory.memory_side import MemorySide
 from tensorscope.views.memory.memory_texts import MemoryTexts
+from tensorscope.views.memory.moment_readout import MomentReadout
 from tensorscope.views.memory.regrouping import Regrouping
-from tensorscope.views.memory.series_legend import SeriesLegend
+from tensorscope.views.memory.selected_block import SelectedBlock
 from tensorscope.views.memory.series_names import SeriesNames
+from tensorscope.views.memory.window_mover import WindowMover
 from tensorscope.views.names import Names
 from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 
-REACH_PX = 4
 LIST_MS = 200
 """How often the list of blocks follows the stream."""
 UPDATE_S = 0.006
@@ -55,17 +53,14 @@ class MemoryView(SessionView):
         super().__init__(parent)
         self.setObjectName("memoryView")
         self._session = SessionModel()
-        self._intent = MemoryIntent()
         self._names = Names(self)
         self._series = SeriesNames(self._names, self)
         self._texts = MemoryTexts(self._names, self)
         self._regrouping = Regrouping(self)
         self._search = MemorySearch(self)
-        self._take(self._session)
+        self._later = self._timer(self.refresh, 0)
         self._build()
-        self._later, self._list_later = self._timer(self.refresh, 0), self._timer(self._show_blocks, LIST_MS)
-        self._regrouping.done.connect(self._on_grouped)
-        self._search.done.connect(self._on_found)
+        self._take(self._session)
         self._retheme()
         self._retranslate()
 
@@ -74,12 +69,10 @@ class MemoryView(SessionView):
         self._session = session
         self._model = MemoryModel(session.store)
         self._curves, self._marks = MemoryCurves(session.store), MemoryMarks(session.store)
-        self._intent = MemoryIntent(steps=self._intent.steps)
-        self._snapshot: MemorySnapshot | None = None
-        self._block: BlockLifetime | None = None
-        self._hover_x: float | None = None
-        self._waiting = self._listed = self._began = False
-        self._holders_id = -1
+        self._mover.take(self._model)
+        self._selected.take(session)
+        self._readout.take(session)
+        self._waiting = self._began = False
 
     def _timer(self, slot: Callable[[], None], interval_ms: int) -> QTimer:
         timer = QTimer(self)
@@ -90,27 +83,21 @@ class MemoryView(SessionView):
 
     def _build(self) -> None:
         self._bar = MemoryBar(self._names, self._series, self)
-        self._readout, self._selected = QLabel(self), QLabel(self)
-        self._readout.setObjectName("memoryReadout")
-        self._selected.setObjectName("memorySelected")
-        self._selected.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        for label in (self._readout, self._selected):
+        readout, line = QLabel(self), QLabel(self)
+        readout.setObjectName("memoryReadout")
+        line.setObjectName("memorySelected")
+        line.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        for label in (readout, line):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._message = QLabel(self)
         self._message.setObjectName("memoryMessage")
         self._message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._message.setWordWrap(True)
         self._chart = MemoryChart(self)
-        self._legend = SeriesLegend(self)
-        self._list = BlockList(self._names, self)
-        self._details = BlockDetails(self._names, self)
-        self._details.hide()
-        side = QSplitter(Qt.Orientation.Vertical, self)
-        side.setChildrenCollapsible(False)
-        for widget in (self._legend, self._list, self._details):
-            side.addWidget(widget)
-        side.setStretchFactor(1, 1)
-        side.setStretchFactor(2, 1)
+        self._side = MemorySide(self._names, self)
+        self._legend = self._side.legend
+        self._mover = WindowMover(self._chart, self._bar, self)
+        self._selected = SelectedBlock(line, self._side.details, self._chart, self._texts, self)
         middle = QSplitter(Qt.Orientation.Horizontal, self)
         middle.setChildrenCollapsible(False)
         holder = QWidget(self)
@@ -119,38 +106,39 @@ class MemoryView(SessionView):
         column.addWidget(self._chart, 1)
         column.addWidget(self._message, 1)
         middle.addWidget(holder)
-        middle.addWidget(side)
+        middle.addWidget(self._side)
         middle.setStretchFactor(0, 1)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
         layout.addWidget(self._bar)
-        layout.addLayout(_inset(self._readout))
+        layout.addLayout(_inset(readout))
         layout.addWidget(middle, 1)
-        layout.addLayout(_inset(self._selected))
+        layout.addLayout(_inset(line))
+        self._readout = MomentReadout(
+            readout, self._chart, self._bar, self._side, self._mover, self._selected, self._texts, self
+        )
+        self._list_later = self._timer(self._readout.list_blocks, LIST_MS)
         self._connect()
         self.setFocusProxy(self._chart)
 
     def _connect(self) -> None:
         chart, bar = self._chart, self._bar
-        chart.moved.connect(self._on_moved)
-        chart.resized.connect(self._on_resized)
-        chart.hovered.connect(self._on_hovered)
+        self._mover.dragged.connect(self._later.start)
+        self._mover.jumped.connect(self.refresh)
+        chart.hovered.connect(self._readout.point_at)
         chart.hover_left.connect(self._on_hover_left)
         chart.clicked.connect(self._on_clicked)
-        chart.fit_asked.connect(self._on_fit)
-        chart.edge_asked.connect(self._on_edge)
-        chart.peak_asked.connect(self._on_peak)
-        bar.window_chosen.connect(self._on_window)
         bar.group_chosen.connect(self._on_group)
         bar.device_chosen.connect(self._on_device)
-        bar.axis_chosen.connect(self._on_axis)
+        bar.axis_chosen.connect(self._label_axes)
         bar.shown_changed.connect(self.refresh)
         bar.search_changed.connect(self._on_search)
         bar.next_asked.connect(self._on_next)
         self._legend.hidden_changed.connect(self.refresh)
-        self._list.chosen.connect(self._on_listed)
-        self._details.holders_asked.connect(self._on_holders_asked)
+        self._side.blocks.chosen.connect(self._on_listed)
+        self._regrouping.done.connect(self._on_grouped)
+        self._search.done.connect(self.refresh)
 
     # -- what the window asks -------------------------------------------------------------------
 
@@ -177,7 +165,7 @@ class MemoryView(SessionView):
             (session.selection_changed, self._on_selection),
             (session.moment_changed, self._on_moment),
             (session.state_changed, self._show_message),
-            (session.reply_received, self._on_reply),
+            (session.reply_received, self._selected.take_reply),
         )
 
     def refresh(self) -> None:
@@ -188,7 +176,7 @@ class MemoryView(SessionView):
         self._waiting = waiting
         if waiting:
             self._later.start()
-        empty = not len(self._model.live) or (waiting and self._snapshot is None)
+        empty = not len(self._model.live) or (waiting and self._mover.snapshot is None)
         self._chart.setVisible(not empty)
         self._message.setVisible(empty)
         self._show_message()
@@ -199,16 +187,18 @@ class MemoryView(SessionView):
         self._begin()
         self._regroup()
         self._show_series()
-        self._intent = replace(
-            self._intent, columns=self._chart.columns, hidden=self._legend.hidden_series(),
+        intent = self._mover.intent = replace(
+            self._mover.intent, columns=self._chart.columns, hidden=self._legend.hidden_series(),
             end_step=self._session.current_step, axis=self._bar.axis,
         )  # fmt: skip
-        self._snapshot = self._model.resolve(self._intent)
-        self._draw(self._snapshot)
-        self._bar.show_window(self._intent.steps, self._intent.window is not None)
+        snapshot = self._mover.snapshot = self._model.resolve(intent)
+        self._draw(snapshot)
+        self._bar.show_window(intent.steps, intent.window is not None)
         self._bar.set_devices(sorted(self._model.devices))
-        self._show_moment()
-        self._follow_block()
+        self._readout.note = self._search.summary()
+        self._readout.write()
+        if self._selected.follow():
+            self._selected.draw(self._mover.axis)
         if not self._list_later.isActive():
             self._list_later.start()
 
@@ -234,16 +224,16 @@ class MemoryView(SessionView):
         self._chart.show_found(*self._search.levels(axis, window, columns))
         moment = self._session.moment_ns
         self._chart.show_moment(None if moment is None else axis.of_time(moment))
-        self._show_lifetime()
+        self._selected.draw(axis)
 
     def is_idle(self) -> bool:
         """Return whether every event that arrived is in the picture, and blocks were listed once."""
         busy = self._waiting or self._regrouping.is_busy or self._search.is_busy
-        return not busy and (self._listed or not len(self._model.live))
+        return not busy and (self._readout.listed or not len(self._model.live))
 
     def snapshot(self) -> MemorySnapshot | None:
         """Return what is shown."""
-        return self._snapshot
+        return self._mover.snapshot
 
     def export(self, path: Path, file_format: str) -> None:
         """Write what is shown; the CSV holds the drawn columns."""
@@ -255,7 +245,7 @@ class MemoryView(SessionView):
             if self._model.grouped is None
             else self._series.series(self._model.grouped)
         )
-        rows = [] if self._snapshot is None else csv_rows(self._snapshot)
+        rows = [] if self._mover.snapshot is None else csv_rows(self._mover.snapshot)
         write_csv(path, csv_header(self._bar.axis, series), rows)
 
     # -- grouping and search --------------------------------------------------------------------
@@ -286,12 +276,10 @@ class MemoryView(SessionView):
         order = self._model.order if grouped is not None else tuple(reversed(self._model.order))
         self._legend.set_series(heading, names, ids, colours, order)
         self._chart.set_series_colours(colours)
+        self._side.blocks.set_colours(theme.categories if grouped is None else ())
 
     def _on_search(self, text: str) -> None:
         self._search.look_for(text)
-        self.refresh()
-
-    def _on_found(self) -> None:
         self.refresh()
 
     def _on_next(self) -> None:
@@ -300,98 +288,37 @@ class MemoryView(SessionView):
             return
         address, row, begin_ns = found
         self._session.select(Selection(storage=address, alloc_row=row))
-        self._go_to(begin_ns)
-
-    def _go_to(self, t_ns: int) -> None:
-        """Bring a moment into the window, which keeps its width."""
-        if self._snapshot is None:
-            return
-        first, last = self._snapshot.window
-        x = self._model.axis(self._bar.axis).of_time(t_ns)
-        if not first <= x <= last:
-            half = (last - first) // 2
-            self._intent = replace(self._intent, window=(x - half, x - half + last - first))
-        self.refresh()
+        self._mover.go_to(begin_ns)
 
     # -- what the person does -------------------------------------------------------------------
 
     def _on_window(self, steps: int) -> None:
-        self._intent = replace(self._intent, steps=steps, window=None)
-        self.refresh()
+        self._mover.show_steps(steps)
 
     def _on_device(self) -> None:
         self._model = MemoryModel(self._session.store, self._bar.device)
-        self._snapshot = None
-        self.refresh()
-
-    def _on_axis(self) -> None:
-        self._intent = replace(self._intent, window=None)
-        self.refresh()
-
-    def _on_fit(self) -> None:
-        self._intent = replace(self._intent, window=None)
-        self.refresh()
-
-    def _on_moved(self, first: float, last: float) -> None:
-        units = self._chart.units
-        self._intent = replace(self._intent, window=(round(first * units), round(last * units)))
-        self._later.start()
-
-    def _on_resized(self) -> None:
-        self._later.start()
-
-    def _on_edge(self, side: int) -> None:
-        if self._snapshot is None:
-            return
-        first, last = self._model.axis(self._bar.axis).span()
-        span = self._snapshot.window[1] - self._snapshot.window[0]
-        start = first if side < 0 else max(first, last - span)
-        self._intent = replace(self._intent, window=(start, start + span))
-        self.refresh()
-
-    def _on_peak(self, direction: int) -> None:
-        if self._snapshot is None:
-            return
-        first, last = self._snapshot.window
-        axis = self._model.axis(self._bar.axis)
-        here = (first + last) // 2 if self._hover_x is None else round(self._hover_x * self._chart.units)
-        peak = axis.of_time(self._model.next_peak(axis.to_ns(here), direction))
-        span = last - first
-        self._intent = replace(self._intent, window=(peak - span // 2, peak - span // 2 + span))
-        self._hover_x = peak / self._chart.units
+        self._mover.model, self._mover.snapshot = self._model, None
         self.refresh()
 
     def _on_step(self, step: int) -> None:
-        if self._intent.window is not None and not self._session.follow:
-            first, last = self._intent.window
-            begin, end = self._model.window(replace(self._intent, window=None, steps=1, end_step=step))
-            if end <= first or begin >= last:
-                start = (begin + end) // 2 - (last - first) // 2
-                self._intent = replace(self._intent, window=(start, start + last - first))
-        if self.isVisible() and not self._session.follow:
+        if self._session.follow:
+            return
+        self._mover.follow_step(step)
+        if self.isVisible():
             self._later.start()
 
     def _on_moment(self, moment_ns: int | None) -> None:
         if self.isVisible() and moment_ns is not None:
-            self._go_to(moment_ns)
+            self._mover.go_to(moment_ns)
         self._list_later.start()
 
-    def _on_hovered(self, x: float, y: float) -> None:
-        self._hover_x = x
-        self._show_moment(self._chart.series_at(x, y))
-
     def _on_hover_left(self) -> None:
-        self._hover_x = None
-        self._show_moment()
-
-    def _event_at(self, x: float, series: int) -> int:
-        first, last = self._chart.x_range()
-        reach = round((last - first) / self._chart.columns * REACH_PX * self._chart.units)
-        return self._model.event_near(round(x * self._chart.units), reach, series, self._bar.axis)
+        self._mover.hover_x = None
+        self._readout.write()
 
     def _on_clicked(self, x: float, y: float) -> None:
-        self._session.go_to_moment(self._model.axis(self._bar.axis).to_ns(round(x * self._chart.units)))
-        row = self._event_at(x, self._chart.series_at(x, y))
+        self._session.go_to_moment(self._mover.axis.to_ns(round(x * self._chart.units)))
+        row = self._readout.event_at(x, y)
         if row < 0:
             self._session.select(NOTHING)
             return
@@ -401,98 +328,21 @@ class MemoryView(SessionView):
     def _on_listed(self, block: AliveBlock) -> None:
         self._session.select(Selection(storage=block.address, alloc_row=block.row))
 
-    def _on_holders_asked(self) -> None:
-        if self._block is not None:
-            self._holders_id = self._session.send("holders", addresses=[self._block.address])
-            self._details.show_asked()
-
-    def _on_reply(self, meta: Mapping[str, Any]) -> None:
-        if meta.get("id") == self._holders_id and self._holders_id >= 0:
-            self._details.show_holders(meta)
-
     def _on_selection(self, selection: Selection) -> None:
-        store, table = self._session.store, self._session.store.tables["alloc"]
-        self._block = None
-        if 0 <= selection.alloc_row < len(table):
-            self._block = lifetime_of_row(store, selection.alloc_row)
-        elif selection.storage:
-            _, end_ns = self._model.window(MemoryIntent(steps=1, end_step=self._session.current_step))
-            self._block = lifetime_of_address(store, selection.storage, end_ns)
-        self._show_block()
+        _, end_ns = self._model.window(MemoryIntent(steps=1, end_step=self._session.current_step))
+        self._selected.select(selection, end_ns)
+        self._selected.draw(self._mover.axis)
 
     # -- what is shown --------------------------------------------------------------------------
-
-    def _looked_at(self) -> tuple[int, bool]:
-        """Return the moment whose blocks are listed, and whether it is the peak in view."""
-        assert self._snapshot is not None
-        moment = self._session.moment_ns
-        axis, (first, last) = self._model.axis(self._snapshot.axis), self._snapshot.window
-        if moment is not None and first <= axis.of_time(moment) <= last:
-            return moment, False
-        return self._snapshot.peak_t_ns, True
-
-    def _show_blocks(self) -> None:
-        """List what is alive at the moment that is looked at, else at the peak of the window."""
-        if self._snapshot is None:
-            return
-        self._listed = True
-        at_ns, at_peak = self._looked_at()
-        blocks, count = self._model.largest_blocks(at_ns)
-        heading = self._texts.blocks_heading(at_ns, at_peak, count)
-        self._list.set_blocks(heading, blocks, self._session.selection.storage)
-
-    def _follow_block(self) -> None:
-        if self._block is None:
-            return
-        block = followed(self._session.store, self._block)
-        if (block.end, block.lost_t_ns) != (self._block.end, self._block.lost_t_ns):
-            self._block = block
-            self._show_block()
-        self._block = block
-
-    def _show_block(self) -> None:
-        block, store = self._block, self._session.store
-        self._show_lifetime()
-        self._selected.setText(self._texts.block(block, self._session.selection.storage))
-        story = tell_block(store, block) if block is not None else None
-        self._details.show_block(block, story, live=self._session.state == "open")
-
-    def _show_lifetime(self) -> None:
-        block = self._block
-        if block is None:
-            self._chart.show_lifetime(None)
-            return
-        axis = self._model.axis(self._bar.axis)
-        low, high = -1e9 * self._chart.units, 1e9 * self._chart.units
-        stop = block.end.t_ns if block.end else block.lost_t_ns
-        times = np.array([block.begin.t_ns if block.begin else 0, max(stop, 0)])
-        begin, end = axis.of_times(times).tolist()
-        self._chart.show_lifetime((begin if block.begin else low, end if stop >= 0 else high))
-
-    def _show_moment(self, series: int = -1) -> None:
-        """Say what is under the mouse; without it, what the table's moment is."""
-        if self._snapshot is None:
-            return
-        self._chart.show_cursor(self._hover_x)
-        axis = self._model.axis(self._snapshot.axis)
-        if self._hover_x is None:
-            at_ns, at_peak = self._looked_at()
-            moment = self._model.moment(at_ns)
-            summary = self._texts.summary(self._snapshot, self._model.mismatch_bytes, at_ns, at_peak)
-            self._readout.setText(self._search.summary() or summary)
-        else:
-            x = round(self._hover_x * self._chart.units)
-            moment = self._model.moment(axis.to_ns(x), axis.point_at(x))
-            text = self._texts.moment(moment)
-            row = self._event_at(self._hover_x, series)
-            if row >= 0 and series >= 0:
-                text += " · " + self._texts.allocation(self._session.store, row)
-            self._readout.setText(text)
-        self._legend.set_bytes(None if moment is None else list(moment.series_bytes))
 
     def _show_message(self) -> None:
         reading = self._model.progress if self._waiting else None
         self._message.setText(self._texts.missing(self._session.store.hello, reading))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give what stands beside the chart the room that there is."""
+        super().resizeEvent(event)
+        self._side.set_room(event.size().width(), event.size().height())
 
     # -- language and theme ---------------------------------------------------------------------
 
@@ -507,23 +357,23 @@ class MemoryView(SessionView):
             self.refresh()
 
     def _retheme(self) -> None:
-        theme = chart_theme(self)
-        self._chart.set_theme(theme)
-        self._list.set_colours(theme.categories)
+        self._chart.set_theme(chart_theme(self))
         self._show_series()
 
     def _retranslate(self) -> None:
         self._bar.retranslate()
-        self._legend.retranslate()
-        self._details.retranslate()
+        self._side.retranslate()
         self._chart.setAccessibleName(self.tr("Live bytes over time, stacked"))
+        self._label_axes()
+        self._selected.write_line()
+        self._show_series()
+        self._show_message()
+
+    def _label_axes(self) -> None:
         events = self._bar.axis == EVENT
         x = self.tr("Allocator event") if events else self.tr("Time since start (s)")
         self._chart.getPlotItem().setLabel("bottom", x)
         self._chart.getPlotItem().setLabel("left", self.tr("Live allocator bytes"))
-        self._selected.setText(self._texts.block(self._block, self._session.selection.storage))
-        self._show_series()
-        self._show_message()
 
 
 def _inset(widget: QWidget) -> QHBoxLayout:

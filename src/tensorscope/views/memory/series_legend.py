@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPixmap
 from PySide6.QtWidgets import QCheckBox, QFrame, QGridLayout, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from tensorscope.core.units import MISSING, format_bytes
 
-MAX_NAME_CHARS = 24
+MAX_NAME_CHARS, COMPACT_NAME_CHARS = 24, 18
+PEAK, PINNED, POINTED = range(3)
+"""Of which moment the bytes are: the highest in view, the one all views look at, the one under the mouse."""
 MAX_ROWS = 10
 """With more of them, the legend scrolls."""
+
+
+class _Rows(NamedTuple):
+    heading: str
+    names: tuple[str, ...]
+    ids: tuple[str, ...]
+    colours: tuple[QColor, ...]
+    order: tuple[int, ...]
 
 
 class SeriesLegend(QWidget):
@@ -23,7 +35,8 @@ class SeriesLegend(QWidget):
         self.setObjectName("memoryLegend")
         self._boxes: dict[int, QCheckBox] = {}
         self._values: dict[int, tuple[QLabel, QLabel]] = {}
-        self._shown: object = None
+        self._shown: _Rows | None = None
+        self._compact, self._when = False, PEAK
         self._heading = [QLabel(self) for _ in range(3)]
         self._rows = QWidget(self)
         self._grid = QGridLayout(self._rows)
@@ -44,19 +57,29 @@ class SeriesLegend(QWidget):
     def retranslate(self) -> None:
         """Set every text again; the names come with `set_series`."""
         self._total_name.setText(self.tr("Total"))
-        self._heading[1].setText(self.tr("Bytes"))
+        self._moments = (self.tr("At the peak"), self.tr("Pinned"), self.tr("At mouse"))
+        self._heading[1].setText(self._moments[self._when])
         self._heading[2].setText(self.tr("Share"))
 
     def set_series(
         self, heading: str, names: list[str], ids: list[str], colours: list[QColor], order: tuple[int, ...]
     ) -> None:
         """Show one row a series in `order`; `ids` name the rows for tests. Equal rows stay as they are."""
-        wanted = (heading, tuple(names), tuple(ids), tuple(colour.name() for colour in colours), order)
-        if wanted == self._shown:
-            return
-        same = self._shown is not None and self._shown[2] == wanted[2]  # type: ignore[index]
-        hidden = self.hidden_series() if same else frozenset()
-        self._shown = wanted
+        rows = _Rows(heading, tuple(names), tuple(ids), tuple(colours), order)
+        if rows != self._shown:
+            same = self._shown is not None and self._shown.ids == rows.ids
+            self._shown = rows
+            self._show_rows(rows, self.hidden_series() if same else frozenset())
+
+    def set_compact(self, compact: bool) -> None:
+        """Leave out what there is no room for."""
+        if compact != self._compact:
+            self._compact = compact
+            if self._shown is not None:
+                self._show_rows(self._shown, self.hidden_series())
+
+    def _show_rows(self, rows: _Rows, hidden: frozenset[int]) -> None:
+        heading, names, ids, colours, order = rows
         self._clear()
         self._heading[0].setText(heading)
         for column, label in enumerate(self._heading):
@@ -68,8 +91,9 @@ class SeriesLegend(QWidget):
             self._put(label, last, column)
         self._grid.setRowStretch(last + 1, 1)
         self._grid.setColumnStretch(0, 1)
-        self._grid.setColumnMinimumWidth(1, self.fontMetrics().horizontalAdvance("1023 KiB "))
-        self._grid.setColumnMinimumWidth(2, self.fontMetrics().horizontalAdvance("100.0 %"))
+        self._grid.setColumnMinimumWidth(1, self.fontMetrics().horizontalAdvance("At the peak "))
+        share = 0 if self._compact else self.fontMetrics().horizontalAdvance("100.0 %")
+        self._grid.setColumnMinimumWidth(2, share)
         self._grid.activate()
         room = self._grid.sizeHint()
         bar = self._scroll.verticalScrollBar().sizeHint().width() if last > MAX_ROWS + 1 else 0
@@ -87,7 +111,8 @@ class SeriesLegend(QWidget):
             self._grid.takeAt(0)
 
     def _add_row(self, row: int, series: int, name: str, id_: str, colour: QColor, shown: bool) -> None:
-        short = name if len(name) <= MAX_NAME_CHARS else "…" + name[1 - MAX_NAME_CHARS :]
+        most = COMPACT_NAME_CHARS if self._compact else MAX_NAME_CHARS
+        short = name if len(name) <= most else "…" + name[1 - most :]
         box = QCheckBox(short.replace("&", "&&"), self._rows)
         box.setObjectName(f"memorySeries_{id_}")
         box.setToolTip(self.tr("Show or hide {category}").format(category=name))
@@ -112,10 +137,12 @@ class SeriesLegend(QWidget):
             | Qt.AlignmentFlag.AlignVCenter
         )
         self._grid.addWidget(label, row, column)
-        label.show()
+        label.setVisible(column < 2 or not self._compact)
 
-    def set_bytes(self, series_bytes: list[int] | None) -> None:
-        """Show what is alive; None where nothing is known."""
+    def set_bytes(self, series_bytes: list[int] | None, when: int = PEAK) -> None:
+        """Show what is alive at that moment; None where nothing is known."""
+        self._when = when
+        self._heading[1].setText(self._moments[when])
         total = sum(series_bytes) if series_bytes is not None else 0
         for series, (size, share) in self._values.items():
             value = series_bytes[series] if series_bytes is not None and series < len(series_bytes) else None
