@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
 import select
@@ -41,6 +43,8 @@ class ForeignReader:
             [sys.executable, "-s", "-m", "tensorscope.readers", str(path)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(),
         )  # fmt: skip
+        with contextlib.suppress(OSError):  # as much as a person may have; fewer, larger reads
+            fcntl.fcntl(_pipe(self._process.stdout).fileno(), fcntl.F_SETPIPE_SZ, _READ_BYTES)
         self._listener = threading.Thread(target=self._listen, name="tensorscope-reader", daemon=True)
         self._listener.start()
 

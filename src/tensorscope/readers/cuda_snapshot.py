@@ -5,7 +5,9 @@ The schema is that of ``torch/csrc/cuda/memory_snapshot.cpp``; what it does not 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -88,39 +90,41 @@ class _Snapshot:
     def stream_of(self, handles: Sequence[Any]) -> NDArray[np.uint16]:
         """Return small numbers for stream handles: 0 is the default, the others as they appear."""
         known = self.streams
-        numbers = [known.setdefault(handle, len(known)) for handle in handles]
+        for handle in dict.fromkeys(handles):
+            known.setdefault(handle, len(known))
         if len(known) > 65_535:
             raise ReaderError("it names more than 65,535 streams.")
-        return np.array(numbers, np.uint16)
+        return np.fromiter(map(known.__getitem__, handles), np.uint16, len(handles))
 
     # -- events ---------------------------------------------------------------------------------
 
     def _events(self, segments: CudaSegments) -> tuple[Columns, NDArray[np.int8]]:
         devices = np.repeat(np.arange(len(self.traces)), [len(trace) for trace in self.traces])
         events = [event for trace in self.traces for event in trace]
-        if not all(type(event) is dict for event in events):
+        if not set(map(type, events)) <= {dict}:
             raise ReaderError("an event of its trace is not a dictionary.")
         file, strings = self.file, self.file.strings
-        actions = [str(event.get("action", "")) for event in events]
-        addresses = unsigned([event.get("addr", event.get("device_free", 0)) for event in events])
+        actions = _field(events, "action", "")
         columns: Columns = {
-            "action": strings.ids_of(actions), "address": addresses,
-            "size_bytes": integers([event.get("size", 0) for event in events]),
+            "action": strings.ids_of(actions), "address": unsigned(_addresses(events)),
+            "size_bytes": integers(_field(events, "size", 0)),
             "device": devices.astype(np.int64),
-            "stream": self.stream_of([event.get("stream", 0) for event in events]),
-            "stack": file.stacks.ids_of([event.get("frames") for event in events]),
+            "stream": self.stream_of(_field(events, "stream", 0)),
+            "stack": file.stacks.ids_of(_field(events, "frames", None)),
             "note": self._notes(events), "category": _categories(events),
         }  # fmt: skip
         columns["pool"] = segments.pool_of(columns["address"], columns["device"], events)
         columns["t_ns"] = self._times(events, devices)
-        order = _merged_order(columns["t_ns"], devices)
-        columns = {name: values[order] for name, values in columns.items()}
+        if sum(map(bool, self.traces)) > 1:
+            order = _merged_order(columns["t_ns"], devices)
+            columns = {name: values[order] for name, values in columns.items()}
         self._count_unknown(actions, events)
         return columns, self._kinds(columns["action"])
 
     def _times(self, events: Sequence[Mapping[str, Any]], devices: NDArray[Any]) -> NDArray[np.int64]:
-        if events and all("time_us" in event for event in events):
-            return integers([event["time_us"] for event in events]) * 1000
+        times = _field(events, "time_us", None)
+        if events and None not in times:
+            return integers(times) * 1000
         self.file.ordered = "event"
         counts = np.bincount(devices, minlength=max(1, len(self.traces)))
         if not len(events):
@@ -128,12 +132,18 @@ class _Snapshot:
         return np.concatenate([np.arange(count, dtype=np.int64) for count in counts]) * UNTIMED_NS
 
     def _notes(self, events: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
-        said = [(str(e.get("user_metadata", "")), str(e.get("compile_context", "N/A"))) for e in events]
-        texts = {}
-        for metadata, context in dict.fromkeys(said):
-            parts = (metadata, "" if context == "N/A" else context)
-            texts[metadata, context] = self.file.strings.id_of(" · ".join(filter(None, parts)))
-        return np.array([texts[key] for key in said], np.int64)
+        said = [_field(events, "user_metadata", ""), _field(events, "compile_context", "N/A")]
+        metadata, context = (self.file.strings.ids_of(values) for values in said)
+        nothing = self.file.strings.id_of("N/A")
+        context = np.where(context == nothing, 0, context)
+        values = list(self.file.strings.values)
+        pair = metadata * len(values) + context
+        if not pair.any():
+            return pair
+        unique, inverse = np.unique(pair, return_inverse=True)
+        parts = (divmod(one, len(values)) for one in unique.tolist())
+        texts = [" · ".join(filter(None, (values[a], values[b]))) for a, b in parts]
+        return self.file.strings.ids_of(texts)[inverse]
 
     def _kinds(self, actions: NDArray[np.int64]) -> NDArray[np.int8]:
         """Say which events move blocks: a block is back in the pool when its free is completed."""
@@ -146,10 +156,10 @@ class _Snapshot:
         kind[completed] = FREED
         return kind
 
-    def _count_unknown(self, actions: list[str], events: Sequence[Mapping[str, Any]]) -> None:
-        for action in actions:
+    def _count_unknown(self, actions: Sequence[Any], events: Sequence[Mapping[str, Any]]) -> None:
+        for action, count in Counter(map(str, actions)).items():
             if action not in ACTIONS:
-                self.file.count_unknown(f"action {action[:40]}")
+                self.file.count_unknown(f"action {action[:40]}", count)
         for key in set().union(*({*event} for event in events[:1000]), {*events[-1]} if events else ()):
             if key not in _EVENT_KEYS:
                 self.file.count_unknown(f"event key {str(key)[:40]}")
@@ -227,6 +237,22 @@ class _Snapshot:
         if file.unknown:
             names = ", ".join(f"{name} ({count:,})" for name, count in list(file.unknown.items())[:8])
             notes.append(f"Not understood, but kept: {names}.")
+
+
+def _field(events: Sequence[Mapping[str, Any]], key: str, default: Any) -> list[Any]:
+    """Return one value of every event; quickly where all of them have it."""
+    try:
+        return list(map(itemgetter(key), events))
+    except KeyError:
+        return [event.get(key, default) for event in events]
+
+
+def _addresses(events: Sequence[Mapping[str, Any]]) -> list[Any]:
+    """Return the address of every event; an oom has what is free on the device in its place."""
+    try:
+        return list(map(itemgetter("addr"), events))
+    except KeyError:
+        return [event.get("addr", event.get("device_free", 0)) for event in events]
 
 
 def _categories(events: Sequence[Mapping[str, Any]]) -> NDArray[np.int64]:
