@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QCloseEvent, QDragEnterEvent, QDropEvent, QKeySequence
@@ -21,7 +22,9 @@ from tensorscope.app.live_pump import LivePump
 from tensorscope.app.log_panel import LogPanel
 from tensorscope.app.notice_bar import NoticeBar
 from tensorscope.app.opening_bar import OpeningBar
+from tensorscope.app.range_dialog import RangeDialog
 from tensorscope.app.session_controller import SessionController
+from tensorscope.app.session_opening import Opening
 from tensorscope.app.settings import Settings
 from tensorscope.app.status_panel import StatusPanel
 from tensorscope.app.step_bar import StepBar
@@ -135,6 +138,7 @@ class MainWindow(QMainWindow):
         self.controller.session_opened.connect(self._on_opened)
         self.controller.session_closed.connect(self._on_closed)
         self.controller.noticed.connect(self.notices.show_notice)
+        self.controller.choice_asked.connect(self._on_choice_asked)
         self.controller.opening_changed.connect(self.opening.follow)
         self.opening.cancelled.connect(self.controller.cancel_opening)
         self.pump.ticked.connect(self._on_tick)
@@ -231,6 +235,15 @@ class MainWindow(QMainWindow):
         self.status.set_session(None)
         self.setWindowTitle("TensorScope")
         self._show_welcome(True)
+
+    def _on_choice_asked(self, opening: Opening, summary: dict[str, Any]) -> None:
+        """Ask for a part of a large file; the window goes on meanwhile."""
+        dialog = RangeDialog(opening.name, summary, self)
+        if dialog.exec():
+            opening.choose(dialog.choice())
+        else:
+            self.controller.cancel_opening()
+        dialog.deleteLater()
 
     def _on_tick(self) -> None:
         self.controller.watch()

@@ -33,6 +33,8 @@ class SessionController(QObject):
     session_closed = Signal()
     opening_changed = Signal(object)
     """The `Opening` that is under way, or None."""
+    choice_asked = Signal(object, object)
+    """The `Opening` and what its large file holds: which part should be read?"""
     noticed = Signal(str, str)
     """Severity and text."""
 
@@ -53,7 +55,12 @@ class SessionController(QObject):
         """Read a session file, then show it."""
         opening = self._begin(path.name)
         opening.opened.connect(self._on_file)
+        opening.choice_asked.connect(self._on_choice_asked)
         opening.read(path)
+
+    def _on_choice_asked(self, summary: object) -> None:
+        if self._opening is not None:
+            self.choice_asked.emit(self._opening, summary)
 
     def run_script(self, options: TargetOptions) -> None:
         """Start a script, then show it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import QObject, Signal
 
@@ -27,16 +28,34 @@ class Opening(QObject):
     opened = Signal(object)
     """A `SessionModel` (from a file) or a `Target` that is ready."""
     failed = Signal(str)
+    choice_asked = Signal(object)
+    """What a large file holds; whoever hears it answers with `choose`."""
 
     def __init__(self, name: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self.name = name
         self.cancelled = threading.Event()
         self.target: Target | None = None
+        self._answered = threading.Event()
+        self._choice: tuple[str, str] | None = None
 
     def read(self, path: Path) -> None:
-        """Read a session file in a worker thread."""
-        self._work(lambda: load_session(path, self._progress))
+        """Read a file in a worker thread; of a large foreign one, the person chooses a part."""
+        self._work(lambda: load_session(path, self._progress, choose=self._choose))
+
+    def _choose(self, summary: dict[str, Any]) -> tuple[str, str] | None:
+        """Ask for a part, and wait for the answer. Any thread but the GUI's."""
+        self._answered.clear()
+        self._emit(self.choice_asked, summary)
+        while not self._answered.wait(0.1):
+            if self.cancelled.is_set():
+                return None
+        return self._choice
+
+    def choose(self, choice: tuple[str, str] | None) -> None:
+        """Answer `choice_asked`: ("events" or "steps", "A:B"), None for all."""
+        self._choice = choice
+        self._answered.set()
 
     def launch(self, options: TargetOptions) -> None:
         """Start a script in a worker thread and wait until its agent listens."""

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tensorscope.cli.arguments import add_range, chosen_range
 from tensorscope.core.errors import DataError, SessionFileError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.set_defaults(parser=parser)
     parser.add_argument("file", type=Path, metavar="FILE", help="session file, memory snapshot or trace")
+    add_range(parser)
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument("--view", choices=VIEWS, help="a view, as the window shows it")
     what.add_argument(
@@ -50,7 +52,7 @@ def run(settings: argparse.Namespace) -> int:
 
     if settings.view is not None and settings.format is None:
         settings.parser.error("--view needs --format: one of " + ", ".join(FORMATS))
-    session = load_session(settings.file)
+    session = load_session(settings.file, wanted=chosen_range(settings))
     for problem in session.problems:
         print(f"tensorscope: {problem}", file=sys.stderr)
     if settings.data is not None:

@@ -7,6 +7,7 @@ import json
 import sys
 from pathlib import Path
 
+from tensorscope.cli.arguments import add_range, chosen_range
 from tensorscope.core.errors import SessionFileError
 
 EXAMPLES = """examples:
@@ -19,6 +20,7 @@ EXAMPLES = """examples:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add what this verb takes."""
     parser.add_argument("file", type=Path, metavar="FILE", help="session file, memory snapshot or trace")
+    add_range(parser)
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument(
@@ -33,7 +35,7 @@ def run(settings: argparse.Namespace) -> int:
     from tensorscope.models.report_html import report_html
     from tensorscope.models.session_loading import load_session
 
-    session = load_session(settings.file)
+    session = load_session(settings.file, wanted=chosen_range(settings))
     for problem in session.problems:
         print(f"tensorscope: {problem}", file=sys.stderr)
     report = build_report(session.store, True if settings.what_if else None)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tensorscope.models.session_model import SessionModel
-from tensorscope.readers.child import ForeignReader
+from tensorscope.readers.child import Choose, ForeignReader
 from tensorscope.transport.session_reader import SessionReader, is_session_file
 
 Progress = Callable[[int, int], bool]
 """Called with (done, in all); loading stops early where it returns False."""
 
 
-def load_session(path: Path, progress: Progress | None = None) -> SessionModel:
+def load_session(
+    path: Path, progress: Progress | None = None, wanted: Sequence[str] = (), choose: Choose | None = None
+) -> SessionModel:
     """Return the session in the file at `path`; any thread, as long as nobody else has the model yet.
 
     Parameters
@@ -23,6 +25,8 @@ def load_session(path: Path, progress: Progress | None = None) -> SessionModel:
         Damage of a session file is noted in the model's `problems`.
     progress
         Called with chunks or bytes.
+    wanted, choose
+        What to take of a foreign file, see `ForeignReader`.
 
     Raises
     ------
@@ -35,7 +39,7 @@ def load_session(path: Path, progress: Progress | None = None) -> SessionModel:
     if is_session_file(path):
         _read_session(path, session, progress)
     else:
-        _read_foreign(path, session, progress)
+        _read_foreign(path, session, progress, wanted, choose)
     session.go_to_step(session.last_step)
     return session
 
@@ -49,8 +53,10 @@ def _read_session(path: Path, session: SessionModel, progress: Progress | None) 
         session.problems += reader.problems
 
 
-def _read_foreign(path: Path, session: SessionModel, progress: Progress | None) -> None:
-    with ForeignReader(path) as reader:
+def _read_foreign(
+    path: Path, session: SessionModel, progress: Progress | None, wanted: Sequence[str], choose: Choose | None
+) -> None:
+    with ForeignReader(path, wanted, choose) as reader:
 
         def waiting() -> bool:
             return progress is None or progress(reader.read_bytes, reader.total_bytes)

@@ -10,13 +10,14 @@ import select
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, Self
 
 from tensorscope.core.errors import ProtocolError, ReaderError
 from tensorscope.core.wire import Frame, FrameParser
 
+Choose = Callable[[dict[str, Any]], tuple[str, str] | None]
 _PACKAGE_PARENT = Path(__file__).resolve().parents[2]
 _READ_BYTES = 1 << 20
 _WAIT_SECONDS = 0.1
@@ -29,19 +30,30 @@ class ForeignReader:
     ----------
     read_bytes, total_bytes
         How far the process is in the file; grows while `frames` runs.
+
+    Parameters
+    ----------
+    wanted
+        ``("--events", "A:B")`` or ``("--steps", "A:B")``.
+    choose
+        Asked, in a thread of its own, what to take of a large file: given its summary it returns
+        ("events" or "steps", "A:B"), or None for all of it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, wanted: Sequence[str] = (), choose: Choose | None = None) -> None:
         self.path = path
+        self._choose = choose
         self.read_bytes = 0
         try:
             self.total_bytes = path.stat().st_size
         except OSError as error:
             raise ReaderError(f"{path} cannot be read: {error.strerror or error}.") from None
         self._error = ""
+        command = [sys.executable, "-s", "-m", "tensorscope.readers", str(path), *wanted]
         self._process = subprocess.Popen(
-            [sys.executable, "-s", "-m", "tensorscope.readers", str(path)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(),
+            [*command, *(["--ask"] if choose else [])],
+            stdin=subprocess.PIPE if choose else subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment(),
         )  # fmt: skip
         with contextlib.suppress(OSError):  # as much as a person may have; fewer, larger reads
             fcntl.fcntl(_pipe(self._process.stdout).fileno(), fcntl.F_SETPIPE_SZ, _READ_BYTES)
@@ -85,8 +97,10 @@ class ForeignReader:
         self._process.kill()
         self._process.wait()
         self._listener.join()
-        for pipe in (self._process.stdout, self._process.stderr):
-            _pipe(pipe).close()
+        for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if pipe is not None:
+                with contextlib.suppress(OSError):
+                    pipe.close()
 
     def _finish(self, parser: FrameParser) -> None:
         code = self._process.wait()
@@ -105,6 +119,15 @@ class ForeignReader:
                 self.read_bytes = said["read"]
             if isinstance(said.get("error"), str):
                 self._error = said["error"]
+            if isinstance(said.get("choose"), dict) and self._choose is not None:
+                self._answer(self._choose(said["choose"]))
+
+    def _answer(self, chosen: tuple[str, str] | None) -> None:
+        answer = {} if chosen is None else {"kind": chosen[0], "range": chosen[1]}
+        with contextlib.suppress(OSError, ValueError):  # given up meanwhile
+            pipe = _pipe(self._process.stdin)
+            pipe.write(json.dumps(answer).encode() + b"\n")
+            pipe.flush()
 
 
 def _json(line: bytes) -> dict[str, Any]:
