@@ -11,6 +11,8 @@ from tensorscope.agent.context import Context
 PACKAGE = "tensorscope.agent.capture."
 REGISTRY = {
     "allocator": ("allocator", "AllocatorCapture"),
+    "device_memory": ("device_memory", "DeviceMemoryCapture"),
+    "cuda_history": ("cuda_history", "CudaHistoryCapture"),
     "graph": ("autograd", "AutogradCapture"),
     "tensors": ("tensors", "TensorsCapture"),
     "ops": ("ops", "OpsCapture"),
@@ -18,8 +20,8 @@ REGISTRY = {
 """Name -> (module below `PACKAGE`, class). Imported when first needed."""
 BY_LEVEL = {
     "pulse": ("allocator",),
-    "scope": ("allocator",),
-    "deep": ("allocator", "graph", "tensors", "ops"),
+    "scope": ("allocator", "device_memory", "cuda_history"),
+    "deep": ("allocator", "device_memory", "graph", "cuda_history", "tensors", "ops"),
 }
 """In the order in which they are told of things."""
 _EVENTS = ("before_forward", "after_forward", "before_backward", "after_backward")

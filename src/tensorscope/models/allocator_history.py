@@ -75,7 +75,7 @@ class AllocatorHistory:
         self.store = store
         self.events = len(store.tables["trace"])
         self.code = _action_codes(store)
-        records = [r for r in store.records("segments") if r.meta.get("reason") != "oom"]
+        records = store.records("segments")
         self.final: Record | None = records[-1] if records else None
         self.blocks = self._find_blocks()
         self.segments = self._find_segments()
