@@ -52,6 +52,14 @@
         <translation>将本会话从头写入文件</translation>
     </message>
     <message>
+        <source>Export data…</source>
+        <translation>导出数据…</translation>
+    </message>
+    <message>
+        <source>Write every event, every block, or a trace for Perfetto</source>
+        <translation>写出所有事件、所有内存块，或供 Perfetto 使用的跟踪</translation>
+    </message>
+    <message>
         <source>Export view…</source>
         <translation>导出视图…</translation>
     </message>
@@ -213,6 +221,129 @@
     </message>
 </context>
 <context>
+    <name>AllocatorPanel</name>
+    <message>
+        <source>This session has no state of CUDA&apos;s caching allocator. It comes from a memory snapshot, or from a program on a CUDA device. The CPU&apos;s allocator keeps no segments: see What would fit for what this program would need on a device.</source>
+        <translation>本会话没有 CUDA 缓存分配器的状态。它来自内存快照，或来自 CUDA 设备上的程序。CPU 的分配器不保留段：请在“怎样才放得下”中查看该程序在设备上所需的内存。</translation>
+    </message>
+    <message>
+        <source>At the end</source>
+        <translation>结束时</translation>
+    </message>
+    <message>
+        <source>At {time} s</source>
+        <translation>在 {time} s</translation>
+    </message>
+    <message>
+        <source>At the end (the file has no history)</source>
+        <translation>结束时（文件没有历史）</translation>
+    </message>
+    <message>
+        <source>reserved</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>in use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>waiting for a stream</source>
+        <translation>等待流</translation>
+    </message>
+    <message>
+        <source>idle</source>
+        <translation>闲置</translation>
+    </message>
+    <message>
+        <source>largest free block</source>
+        <translation>最大空闲块</translation>
+    </message>
+    <message>
+        <source>releasable by empty_cache</source>
+        <translation>empty_cache 可释放</translation>
+    </message>
+    <message>
+        <source>pinned by little</source>
+        <translation>被少量占用钉住</translation>
+    </message>
+    <message>
+        <source>lost to rounding</source>
+        <translation>取整损失</translation>
+    </message>
+    <message>
+        <source>default</source>
+        <translation>默认</translation>
+    </message>
+    <message>
+        <source>large</source>
+        <translation>大块</translation>
+    </message>
+    <message>
+        <source>small</source>
+        <translation>小块</translation>
+    </message>
+    <message>
+        <source>stream {stream}, pool {pool}</source>
+        <translation>流 {stream}，池 {pool}</translation>
+    </message>
+    <message>
+        <source>Domain</source>
+        <translation>域</translation>
+    </message>
+    <message>
+        <source>Kind</source>
+        <translation>种类</translation>
+    </message>
+    <message>
+        <source>Segments</source>
+        <translation>段</translation>
+    </message>
+    <message>
+        <source>Reserved</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>Waiting</source>
+        <translation>等待中</translation>
+    </message>
+    <message>
+        <source>Free</source>
+        <translation>空闲</translation>
+    </message>
+    <message>
+        <source>Largest free</source>
+        <translation>最大空闲</translation>
+    </message>
+    <message>
+        <source>A request is served from the free blocks of its own domain only.</source>
+        <translation>请求只能由其所属域内的空闲块满足。</translation>
+    </message>
+    <message>
+        <source>Time since start (s)</source>
+        <translation>自开始的时间 (s)</translation>
+    </message>
+    <message>
+        <source>Allocator bytes</source>
+        <translation>分配器字节</translation>
+    </message>
+    <message>
+        <source>waits for a stream</source>
+        <translation>等待流</translation>
+    </message>
+    <message>
+        <source>rounding</source>
+        <translation>取整</translation>
+    </message>
+    <message>
+        <source>over time, at {count} sampled moments</source>
+        <translation>随时间变化，取样 {count} 个时刻</translation>
+    </message>
+</context>
+<context>
     <name>AttachDialog</name>
     <message>
         <source>Attach to a program</source>
@@ -252,6 +383,89 @@
     <message>
         <source>Columns</source>
         <translation>列</translation>
+    </message>
+</context>
+<context>
+    <name>BlockDetails</name>
+    <message>
+        <source>Nothing that the program&apos;s objects lead to: it is gone, or C++ holds it.</source>
+        <translation>程序的对象均不指向它：已释放，或由 C++ 持有。</translation>
+    </message>
+    <message>
+        <source>Asked the program; it answers after this step.</source>
+        <translation>已询问程序；这一步之后会回答。</translation>
+    </message>
+    <message>
+        <source>Who holds it?</source>
+        <translation>谁持有它？</translation>
+    </message>
+    <message>
+        <source>Ask the program which objects keep this block alive</source>
+        <translation>询问程序是哪些对象使该内存块存活</translation>
+    </message>
+    <message>
+        <source>Block</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>Address</source>
+        <translation>地址</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Name</source>
+        <translation>名称</translation>
+    </message>
+    <message>
+        <source>Lives</source>
+        <translation>寿命</translation>
+    </message>
+    <message>
+        <source>Stream</source>
+        <translation>流</translation>
+    </message>
+    <message>
+        <source>Pool</source>
+        <translation>池</translation>
+    </message>
+    <message>
+        <source>Operator</source>
+        <translation>算子</translation>
+    </message>
+    <message>
+        <source>Tensors in it</source>
+        <translation>其中的张量</translation>
+    </message>
+    <message>
+        <source>Saved for backward by</source>
+        <translation>由以下节点为反向保存</translation>
+    </message>
+    <message>
+        <source>its allocation was not seen</source>
+        <translation>未见其分配</translation>
+    </message>
+    <message>
+        <source>lost in a gap</source>
+        <translation>在间隙中丢失</translation>
+    </message>
+    <message>
+        <source>still alive</source>
+        <translation>仍存活</translation>
+    </message>
+    <message>
+        <source>{count} native frames, from {first}</source>
+        <translation>{count} 个原生帧，始于 {first}</translation>
+    </message>
+    <message>
+        <source>and {count} more</source>
+        <translation>以及另外 {count} 个</translation>
     </message>
 </context>
 <context>
@@ -316,29 +530,6 @@
     </message>
 </context>
 <context>
-    <name>CategoryLegend</name>
-    <message>
-        <source>Category</source>
-        <translation>类别</translation>
-    </message>
-    <message>
-        <source>Bytes</source>
-        <translation>字节</translation>
-    </message>
-    <message>
-        <source>Share</source>
-        <translation>占比</translation>
-    </message>
-    <message>
-        <source>Show or hide {category}</source>
-        <translation>显示或隐藏{category}</translation>
-    </message>
-    <message>
-        <source>Total</source>
-        <translation>合计</translation>
-    </message>
-</context>
-<context>
     <name>CommandPalette</name>
     <message>
         <source>Find a command</source>
@@ -347,6 +538,100 @@
     <message>
         <source>Type a few letters</source>
         <translation>输入几个字母</translation>
+    </message>
+</context>
+<context>
+    <name>ComparePanel</name>
+    <message>
+        <source>this session</source>
+        <translation>本会话</translation>
+    </message>
+    <message>
+        <source>steps with: {name}</source>
+        <translation>步：{name}</translation>
+    </message>
+    <message>
+        <source>a file …</source>
+        <translation>文件…</translation>
+    </message>
+    <message>
+        <source>Sessions, snapshots and traces (*.tscope *.pickle *.pkl *.json *.gz);;All files (*)</source>
+        <translation>会话、快照和跟踪 (*.tscope *.pickle *.pkl *.json *.gz);;所有文件 (*)</translation>
+    </message>
+    <message>
+        <source>Compare with</source>
+        <translation>比较对象</translation>
+    </message>
+    <message>
+        <source>Reading {name} …</source>
+        <translation>正在读取 {name}…</translation>
+    </message>
+    <message>
+        <source>Choose two sides above: this session, a toggle state that ran in it, or a file (session, memory snapshot or trace).</source>
+        <translation>请在上方选择两侧：本会话、其中运行过的开关状态，或文件（会话、内存快照或跟踪）。</translation>
+    </message>
+    <message>
+        <source>A: {a}, {n} steps · B: {b}, {m} steps · left out for warm-up or a deep step: {k} and {l}</source>
+        <translation>A：{a}，{n} 步 · B：{b}，{m} 步 · 因预热或深度捕获步而未计入：{k} 与 {l}</translation>
+    </message>
+    <message>
+        <source>Step time</source>
+        <translation>步耗时</translation>
+    </message>
+    <message>
+        <source>Peak of the step</source>
+        <translation>步内峰值</translation>
+    </message>
+    <message>
+        <source>Live at step end</source>
+        <translation>步末存活</translation>
+    </message>
+    <message>
+        <source>Growth a step</source>
+        <translation>每步增长</translation>
+    </message>
+    <message>
+        <source>Reserved</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>Reserved over peak</source>
+        <translation>保留量/峰值</translation>
+    </message>
+    <message>
+        <source>within noise</source>
+        <translation>在噪声范围内</translation>
+    </message>
+    <message>
+        <source>B − A</source>
+        <translation>B − A</translation>
+    </message>
+    <message>
+        <source>Change</source>
+        <translation>变化</translation>
+    </message>
+    <message>
+        <source>Certainty</source>
+        <translation>可信度</translation>
+    </message>
+    <message>
+        <source>Filter by name</source>
+        <translation>按名称筛选</translation>
+    </message>
+    <message>
+        <source>Live allocator bytes</source>
+        <translation>存活的分配器字节</translation>
+    </message>
+</context>
+<context>
+    <name>ComputedPanel</name>
+    <message>
+        <source>This could not be worked out: {reason}</source>
+        <translation>无法得出结果:{reason}</translation>
+    </message>
+    <message>
+        <source>Working it out …</source>
+        <translation>正在计算…</translation>
     </message>
 </context>
 <context>
@@ -461,6 +746,246 @@
     <message>
         <source>Proof of the chosen finding</source>
         <translation>所选发现的证据</translation>
+    </message>
+</context>
+<context>
+    <name>FitBar</name>
+    <message>
+        <source>Device memory</source>
+        <translation>设备内存</translation>
+    </message>
+    <message>
+        <source>no limit</source>
+        <translation>不限</translation>
+    </message>
+    <message>
+        <source>What the device has for PyTorch&apos;s allocator: not the CUDA context, not other programs.</source>
+        <translation>设备可供 PyTorch 分配器使用的内存:不含 CUDA 上下文和其他程序。</translation>
+    </message>
+    <message>
+        <source>Start</source>
+        <translation>起始状态</translation>
+    </message>
+    <message>
+        <source>empty</source>
+        <translation>空</translation>
+    </message>
+    <message>
+        <source>as recorded</source>
+        <translation>与录制时相同</translation>
+    </message>
+    <message>
+        <source>What the allocator holds before the first request.</source>
+        <translation>第一个请求之前分配器持有的内存。</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Compare</source>
+        <translation>比较</translation>
+    </message>
+    <message>
+        <source>Cancel</source>
+        <translation>取消</translation>
+    </message>
+    <message>
+        <source>Progress</source>
+        <translation>进度</translation>
+    </message>
+</context>
+<context>
+    <name>FitDetails</name>
+    <message>
+        <source>Million events</source>
+        <translation>百万事件</translation>
+    </message>
+    <message>
+        <source>Time (s)</source>
+        <translation>时间(秒)</translation>
+    </message>
+    <message>
+        <source>Copy</source>
+        <translation>复制</translation>
+    </message>
+    <message>
+        <source>Copy what to set before the program starts</source>
+        <translation>复制程序启动前要设置的内容</translation>
+    </message>
+    <message>
+        <source>dashed: reserved as recorded</source>
+        <translation>虚线:录制时的保留量</translation>
+    </message>
+    <message>
+        <source>dashed: reserved with PyTorch&apos;s defaults</source>
+        <translation>虚线:PyTorch 默认设置下的保留量</translation>
+    </message>
+    <message>
+        <source>blue: reserved with this setting</source>
+        <translation>蓝线:此设置下的保留量</translation>
+    </message>
+    <message>
+        <source>grey: held by the program</source>
+        <translation>灰色:程序持有</translation>
+    </message>
+    <message>
+        <source>orange: the limit</source>
+        <translation>橙线:上限</translation>
+    </message>
+</context>
+<context>
+    <name>FitPanel</name>
+    <message>
+        <source>Replaying every request under each setting …</source>
+        <translation>正在按每种设置重放所有请求…</translation>
+    </message>
+    <message>
+        <source>This could not be worked out: {reason}</source>
+        <translation>无法得出结果:{reason}</translation>
+    </message>
+    <message>
+        <source>There is no history of requests to replay. Record memory from capture level scope on, or open a CUDA snapshot that was recorded with torch.cuda.memory._record_memory_history().</source>
+        <translation>没有可重放的请求历史。请从采集级别 scope 起录制内存,或打开用 torch.cuda.memory._record_memory_history() 录制的 CUDA 快照。</translation>
+    </message>
+    <message>
+        <source>Press Compare to replay {count} events under each setting of the allocator.</source>
+        <translation>按“比较”以便在分配器的每种设置下重放 {count} 个事件。</translation>
+    </message>
+</context>
+<context>
+    <name>FitTexts</name>
+    <message>
+        <source>Setting</source>
+        <translation>设置</translation>
+    </message>
+    <message>
+        <source>Peak reserved</source>
+        <translation>保留峰值</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>差值</translation>
+    </message>
+    <message>
+        <source>Difference, %</source>
+        <translation>差值,%</translation>
+    </message>
+    <message>
+        <source>Fits</source>
+        <translation>能否放下</translation>
+    </message>
+    <message>
+        <source>Peak in use</source>
+        <translation>使用峰值</translation>
+    </message>
+    <message>
+        <source>Unused at the peak</source>
+        <translation>峰值时未用</translation>
+    </message>
+    <message>
+        <source>Reserved at the end</source>
+        <translation>结束时保留</translation>
+    </message>
+    <message>
+        <source>Calls for memory</source>
+        <translation>申请显存次数</translation>
+    </message>
+    <message>
+        <source>Retries</source>
+        <translation>重试次数</translation>
+    </message>
+    <message>
+        <source>PyTorch&apos;s defaults</source>
+        <translation>PyTorch 默认设置</translation>
+    </message>
+    <message>
+        <source>{setting} + empty_cache() after each step</source>
+        <translation>{setting} + 每步后 empty_cache()</translation>
+    </message>
+    <message>
+        <source>{setting} (as recorded)</source>
+        <translation>{setting}(与录制时相同)</translation>
+    </message>
+    <message>
+        <source>yes</source>
+        <translation>能</translation>
+    </message>
+    <message>
+        <source>no</source>
+        <translation>不能</translation>
+    </message>
+    <message>
+        <source>Exact: replayed from the recorded state, the model reserves what the file says at every request; {same} of {all} blocks lie at the recorded address.</source>
+        <translation>精确:从录制的状态重放时,模型在每次请求后保留的字节数都与文件一致;{all} 个块中有 {same} 个位于录制的地址。</translation>
+    </message>
+    <message>
+        <source>Off by up to {most}, {end} at the end: replayed from the recorded state, the model does not reserve what the file says; {same} of {all} blocks lie at the recorded address.</source>
+        <translation>最多相差 {most},结束时相差 {end}:从录制的状态重放时,模型保留的字节数与文件不一致;{all} 个块中有 {same} 个位于录制的地址。</translation>
+    </message>
+    <message>
+        <source>Simulated: nothing recorded says what was reserved, so it cannot be compared.</source>
+        <translation>模拟:录制中没有保留字节数,因此无法比较。</translation>
+    </message>
+    <message>
+        <source>Recorded: at most {peak} reserved, {end} at the end.</source>
+        <translation>录制值:最多保留 {peak},结束时 {end}。</translation>
+    </message>
+    <message>
+        <source>There is no history of requests, so there is nothing to replay.</source>
+        <translation>没有请求历史,因此没有可重放的内容。</translation>
+    </message>
+    <message>
+        <source>Settings start from what the allocator held when the recording began, as if changed at that moment.</source>
+        <translation>各设置从录制开始时分配器持有的内存起步,如同在那一刻改变设置。</translation>
+    </message>
+    <message>
+        <source>Settings start empty, the {blocks} blocks from before the recording first: what was left in the cache by then is not in it.</source>
+        <translation>各设置从空的分配器起步,先分配录制之前已有的 {blocks} 个块:当时缓存中剩余的内存不计在内。</translation>
+    </message>
+    <message>
+        <source>The program used cudaMallocAsync, whose rules are others than those of this model.</source>
+        <translation>程序使用了 cudaMallocAsync,其规则与此模型不同。</translation>
+    </message>
+    <message>
+        <source>Requests are those of the CUDA allocator&apos;s own trace.</source>
+        <translation>请求取自 CUDA 分配器自身的记录。</translation>
+    </message>
+    <message>
+        <source>Requests are CUDA blocks as large as the allocator rounded them: the program may have asked for a little less.</source>
+        <translation>请求是经分配器取整后的 CUDA 块:程序实际要求的可能略少。</translation>
+    </message>
+    <message>
+        <source>Simulated from CPU requests: what the same requests would need under the rules of the CUDA allocator. On a GPU a program makes other temporary blocks.</source>
+        <translation>由 CPU 请求模拟:同样的请求按 CUDA 分配器的规则会需要多少。在 GPU 上程序会产生不同的临时块。</translation>
+    </message>
+    <message>
+        <source>Private pools ({pools}; CUDA graphs, MemPool) keep what they reserve to the end.</source>
+        <translation>私有池({pools} 个;CUDA 图、MemPool)会一直保留其内存直到结束。</translation>
+    </message>
+    <message>
+        <source>{blocks} blocks of impossible sizes are left out.</source>
+        <translation>略去了 {blocks} 个大小不可能的块。</translation>
+    </message>
+    <message>
+        <source>PyTorch collects garbage only after torch.cuda.set_per_process_memory_fraction(); here that is the limit.</source>
+        <translation>PyTorch 只有在调用 torch.cuda.set_per_process_memory_fraction() 之后才回收;这里以所填上限为准。</translation>
+    </message>
+    <message>
+        <source>Does not fit: request {number} at {time} wants {size}. {reserved} are reserved then, {active} of them in use; {free} are free for it, in pieces of at most {largest}.</source>
+        <translation>放不下:{time} 时第 {number} 个请求需要 {size}。此时已保留 {reserved},其中 {active} 在使用;可供它使用的空闲内存为 {free},单块最大 {largest}。</translation>
+    </message>
+    <message>
+        <source>Fits, but the whole cache had to be given back {count}×, each time waiting for the device.</source>
+        <translation>能放下,但须把整个缓存归还 {count} 次,每次都要等待设备。</translation>
+    </message>
+    <message>
+        <source>Fits.</source>
+        <translation>能放下。</translation>
+    </message>
+    <message>
+        <source>The program itself never held more than {size} at once.</source>
+        <translation>程序自身同时持有的内存从未超过 {size}。</translation>
     </message>
 </context>
 <context>
@@ -791,6 +1316,89 @@
     </message>
 </context>
 <context>
+    <name>LeaksPanel</name>
+    <message>
+        <source>Leaks show between steps: at least two complete steps with memory events are needed, and eleven before a verdict.</source>
+        <translation>泄漏体现在步与步之间：至少需要两个带内存事件的完整步，十一步之后才能下结论。</translation>
+    </message>
+    <message>
+        <source>leaks</source>
+        <translation>泄漏</translation>
+    </message>
+    <message>
+        <source>stays</source>
+        <translation>留存</translation>
+    </message>
+    <message>
+        <source>{count} groups leak: {size} a step (steps {first} to {last})</source>
+        <translation>{count} 组泄漏：每步 {size}（第 {first} 至 {last} 步）</translation>
+    </message>
+    <message>
+        <source>Nothing leaks: what stays was made once, fills a cache, or waits (steps {first} to {last})</source>
+        <translation>没有泄漏：留存的内容是一次性创建、填充缓存或等待回收的（第 {first} 至 {last} 步）</translation>
+    </message>
+    <message>
+        <source>Who holds them can be asked while the program is attached.</source>
+        <translation>附加到程序时，可询问由谁持有。</translation>
+    </message>
+    <message>
+        <source>Choose a group to ask the program who holds it.</source>
+        <translation>选择一组，即可询问程序由谁持有。</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>代码行</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Category</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>A step</source>
+        <translation>每步</translation>
+    </message>
+    <message>
+        <source>In all</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Seen in steps</source>
+        <translation>出现的步数</translation>
+    </message>
+    <message>
+        <source>First–last</source>
+        <translation>首步–末步</translation>
+    </message>
+    <message>
+        <source>Filter by line, module or category</source>
+        <translation>按代码行、模块或类别筛选</translation>
+    </message>
+    <message>
+        <source>Who holds them?</source>
+        <translation>谁持有它们？</translation>
+    </message>
+    <message>
+        <source>Asked the program; it answers after this step.</source>
+        <translation>已询问程序；这一步之后会回答。</translation>
+    </message>
+    <message>
+        <source>Nothing that the program&apos;s objects lead to: it is gone, or C++ holds it.</source>
+        <translation>程序的对象均不指向它：已释放，或由 C++ 持有。</translation>
+    </message>
+</context>
+<context>
     <name>LogPanel</name>
     <message>
         <source>Log</source>
@@ -857,6 +1465,160 @@
     </message>
 </context>
 <context>
+    <name>MapPanel</name>
+    <message>
+        <source>No memory events are known yet. They are recorded from capture level scope on.</source>
+        <translation>尚无内存事件。从范围级捕获开始才会记录。</translation>
+    </message>
+    <message>
+        <source>Allocator event</source>
+        <translation>分配器事件</translation>
+    </message>
+    <message>
+        <source>Time since start (s)</source>
+        <translation>自开始的时间 (s)</translation>
+    </message>
+    <message>
+        <source>and {count} more</source>
+        <translation>以及另外 {count} 个</translation>
+    </message>
+    <message>
+        <source>The wheel zooms time, Ctrl and wheel addresses; drag moves; double click shows all</source>
+        <translation>滚轮缩放时间，Ctrl+滚轮缩放地址；拖动平移；双击显示全部</translation>
+    </message>
+    <message>
+        <source>still alive</source>
+        <translation>仍存活</translation>
+    </message>
+    <message>
+        <source>its allocation was not seen</source>
+        <translation>未见其分配</translation>
+    </message>
+    <message>
+        <source>lives {ms} ms</source>
+        <translation>存活 {ms} ms</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Event number</source>
+        <translation>事件序号</translation>
+    </message>
+    <message>
+        <source>What the colour means</source>
+        <translation>颜色的含义</translation>
+    </message>
+    <message>
+        <source>Axis</source>
+        <translation>坐标轴</translation>
+    </message>
+    <message>
+        <source>Go to selection</source>
+        <translation>转到所选</translation>
+    </message>
+</context>
+<context>
+    <name>MemoryBar</name>
+    <message>
+        <source>All devices</source>
+        <translation>所有设备</translation>
+    </message>
+    <message>
+        <source>Chosen span</source>
+        <translation>所选区间</translation>
+    </message>
+    <message>
+        <source>Show</source>
+        <translation>显示</translation>
+    </message>
+    <message>
+        <source>Axis: time</source>
+        <translation>坐标轴：时间</translation>
+    </message>
+    <message>
+        <source>Axis: event number</source>
+        <translation>坐标轴：事件序号</translation>
+    </message>
+    <message>
+        <source>Process memory (RSS)</source>
+        <translation>进程内存 (RSS)</translation>
+    </message>
+    <message>
+        <source>Reserved by the caching allocator</source>
+        <translation>缓存分配器的保留量</translation>
+    </message>
+    <message>
+        <source>Device memory in use by all (driver)</source>
+        <translation>设备内存：所有进程占用（驱动）</translation>
+    </message>
+    <message>
+        <source>Device memory of this process (NVML)</source>
+        <translation>设备内存：本进程占用（NVML）</translation>
+    </message>
+    <message>
+        <source>Annotations of the program</source>
+        <translation>程序的标注</translation>
+    </message>
+    <message>
+        <source>Failed allocations</source>
+        <translation>失败的分配</translation>
+    </message>
+    <message>
+        <source>Segments taken and given back</source>
+        <translation>段的申请与归还</translation>
+    </message>
+    <message>
+        <source>Modules: whole path</source>
+        <translation>模块：完整路径</translation>
+    </message>
+    <message>
+        <source>Modules: first part of the path</source>
+        <translation>模块：路径首段</translation>
+    </message>
+    <message>
+        <source>Modules: first 2 parts</source>
+        <translation>模块：前 2 段</translation>
+    </message>
+    <message>
+        <source>Modules: first 3 parts</source>
+        <translation>模块：前 3 段</translation>
+    </message>
+    <message>
+        <source>Find: module, line, 0x address, &gt; 10 MiB</source>
+        <translation>查找：模块、代码行、0x 地址、&gt; 10 MiB</translation>
+    </message>
+    <message>
+        <source>Find allocations</source>
+        <translation>查找分配</translation>
+    </message>
+    <message>
+        <source>Time window</source>
+        <translation>时间窗口</translation>
+    </message>
+    <message>
+        <source>What the stack is made of</source>
+        <translation>堆叠的依据</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Last {count} steps</source>
+        <translation>最近 {count} 步</translation>
+    </message>
+    <message>
+        <source>Last step</source>
+        <translation>最后一步</translation>
+    </message>
+    <message>
+        <source>All steps</source>
+        <translation>全部步</translation>
+    </message>
+</context>
+<context>
     <name>MemoryChart</name>
     <message>
         <source>Step {step}</source>
@@ -869,6 +1631,18 @@
     <message>
         <source>Process {size}</source>
         <translation>进程 {size}</translation>
+    </message>
+    <message>
+        <source>Reserved {size}</source>
+        <translation>保留 {size}</translation>
+    </message>
+    <message>
+        <source>Device, all {size}</source>
+        <translation>设备，全部 {size}</translation>
+    </message>
+    <message>
+        <source>Device, process {size}</source>
+        <translation>设备，本进程 {size}</translation>
     </message>
 </context>
 <context>
@@ -915,6 +1689,36 @@
     </message>
 </context>
 <context>
+    <name>MemorySearch</name>
+    <message>
+        <source>Looking …</source>
+        <translation>正在查找…</translation>
+    </message>
+    <message>
+        <source>Nothing found for “{text}”</source>
+        <translation>未找到“{text}”</translation>
+    </message>
+    <message>
+        <source>{count} allocations found, {size} in all · Enter goes to the next</source>
+        <translation>找到 {count} 次分配，共 {size} · 回车转到下一个</translation>
+    </message>
+</context>
+<context>
+    <name>MemorySide</name>
+    <message>
+        <source>Series</source>
+        <translation>系列</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Selected</source>
+        <translation>所选</translation>
+    </message>
+</context>
+<context>
     <name>MemoryTexts</name>
     <message>
         <source>Nothing is known of this time</source>
@@ -929,12 +1733,28 @@
         <translation>合计 {size}</translation>
     </message>
     <message>
+        <source>allocates {size}</source>
+        <translation>分配 {size}</translation>
+    </message>
+    <message>
+        <source>frees {size}</source>
+        <translation>释放 {size}</translation>
+    </message>
+    <message>
         <source>Allocator bytes, exact: {events} events in view, peak {peak}</source>
         <translation>分配器字节，精确值：视图内 {events} 个事件，峰值 {peak}</translation>
     </message>
     <message>
         <source>differs from the recorder&apos;s own total by {size}</source>
         <translation>与记录器自身总量相差 {size}</translation>
+    </message>
+    <message>
+        <source>table: at the peak</source>
+        <translation>表：峰值处</translation>
+    </message>
+    <message>
+        <source>table: at {time} s</source>
+        <translation>表：{time} s 处</translation>
     </message>
     <message>
         <source>No block at 0x{address:x} is known</source>
@@ -1000,44 +1820,16 @@
         <translation>内存</translation>
     </message>
     <message>
-        <source>Chosen span</source>
-        <translation>所选区间</translation>
-    </message>
-    <message>
-        <source>All devices</source>
-        <translation>全部设备</translation>
-    </message>
-    <message>
-        <source>Last {count} steps</source>
-        <translation>最近 {count} 步</translation>
-    </message>
-    <message>
-        <source>Last step</source>
-        <translation>最近一步</translation>
-    </message>
-    <message>
-        <source>All steps</source>
-        <translation>全部步</translation>
-    </message>
-    <message>
-        <source>Time window</source>
-        <translation>时间窗口</translation>
-    </message>
-    <message>
-        <source>Device</source>
-        <translation>设备</translation>
-    </message>
-    <message>
-        <source>Process memory (RSS)</source>
-        <translation>进程内存 (RSS)</translation>
-    </message>
-    <message>
-        <source>Live bytes over time, stacked by category</source>
-        <translation>随时间变化的存活字节，按类别堆叠</translation>
+        <source>Live bytes over time, stacked</source>
+        <translation>存活字节随时间变化（堆叠）</translation>
     </message>
     <message>
         <source>Time since start (s)</source>
         <translation>自开始的时间 (s)</translation>
+    </message>
+    <message>
+        <source>Allocator event</source>
+        <translation>分配器事件</translation>
     </message>
     <message>
         <source>Live allocator bytes</source>
@@ -1135,6 +1927,292 @@
     <message>
         <source>Cancel</source>
         <translation>取消</translation>
+    </message>
+</context>
+<context>
+    <name>PeaksPanel</name>
+    <message>
+        <source>No memory events are known yet. They are recorded from capture level scope on.</source>
+        <translation>尚无内存事件。从范围级捕获开始才会记录。</translation>
+    </message>
+    <message>
+        <source>Without what lives less than {ms} ms, the highest peak would be {size} lower ({lower}).</source>
+        <translation>若不计寿命不足 {ms} ms 的块，最高峰值将低 {size}（为 {lower}）。</translation>
+    </message>
+    <message>
+        <source>Peaks between which the total falls by at least {share} % of the highest.</source>
+        <translation>峰值之间总量至少下降最高值的 {share} %。</translation>
+    </message>
+    <message>
+        <source>Alive at peak {number}: {size} in {count} blocks</source>
+        <translation>峰值 {number} 处存活：{size}，共 {count} 块</translation>
+    </message>
+    <message>
+        <source>Peak</source>
+        <translation>峰值</translation>
+    </message>
+    <message>
+        <source>Live bytes</source>
+        <translation>存活字节</translation>
+    </message>
+    <message>
+        <source>Time</source>
+        <translation>时间</translation>
+    </message>
+    <message>
+        <source>Step</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>代码行</translation>
+    </message>
+    <message>
+        <source>Category</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Momentary</source>
+        <translation>瞬时</translation>
+    </message>
+    <message>
+        <source>Filter by line, category or module</source>
+        <translation>按代码行、类别或模块筛选</translation>
+    </message>
+</context>
+<context>
+    <name>RangeDialog</name>
+    <message>
+        <source>Which part of {name}?</source>
+        <translation>读取 {name} 的哪一部分？</translation>
+    </message>
+    <message>
+        <source>The file holds {events} allocator events over {seconds} s.</source>
+        <translation>文件含 {events} 个分配器事件，历时 {seconds} s。</translation>
+    </message>
+    <message>
+        <source>All of it</source>
+        <translation>全部</translation>
+    </message>
+    <message>
+        <source>Events</source>
+        <translation>事件</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>from</source>
+        <translation>从</translation>
+    </message>
+    <message>
+        <source>to</source>
+        <translation>到</translation>
+    </message>
+</context>
+<context>
+    <name>SavedPanel</name>
+    <message>
+        <source>No deep step has been captured: it records the graph with what each node saves. Ask for one with Deep step.</source>
+        <translation>尚未捕获深度步：它会记录计算图及每个节点保存的内容。请用“深度捕获步”请求一次。</translation>
+    </message>
+    <message>
+        <source>(whole model)</source>
+        <translation>（整个模型）</translation>
+    </message>
+    <message>
+        <source>Step {step}: {size} saved for backward, peak {peak}. With a checkpoint: predicted.</source>
+        <translation>第 {step} 步：为反向保存 {size}，峰值 {peak}。检查点效果为预测值。</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Saved</source>
+        <translation>已保存</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Own</source>
+        <translation>自身</translation>
+    </message>
+    <message>
+        <source>Tensors</source>
+        <translation>张量数</translation>
+    </message>
+    <message>
+        <source>Checkpoint drops</source>
+        <translation>检查点可省</translation>
+    </message>
+    <message>
+        <source>Predicted peak</source>
+        <translation>预测峰值</translation>
+    </message>
+    <message>
+        <source>Difference</source>
+        <translation>差值</translation>
+    </message>
+    <message>
+        <source>Forward again</source>
+        <translation>重算前向</translation>
+    </message>
+    <message>
+        <source>Filter by module</source>
+        <translation>按模块筛选</translation>
+    </message>
+    <message>
+        <source>Peak to reach (MiB)</source>
+        <translation>目标峰值 (MiB)</translation>
+    </message>
+    <message>
+        <source>Which modules to checkpoint for a peak of your choice.</source>
+        <translation>输入期望的峰值，查看应对哪些模块做检查点。</translation>
+    </message>
+    <message>
+        <source>{text} is not a number of MiB.</source>
+        <translation>{text} 不是以 MiB 计的数值。</translation>
+    </message>
+    <message>
+        <source>The peak is below that already.</source>
+        <translation>峰值已低于该值。</translation>
+    </message>
+    <message>
+        <source>No checkpoint helps here.</source>
+        <translation>此处检查点无济于事。</translation>
+    </message>
+    <message>
+        <source>Checkpoint {modules}: about {size} less, about {ms} ms more a step.</source>
+        <translation>对 {modules} 做检查点：约少 {size}，每步约多 {ms} ms。</translation>
+    </message>
+    <message>
+        <source>Not enough, but nearest: {modules}: about {size} less, about {ms} ms more a step.</source>
+        <translation>仍不够，但最接近：{modules}：约少 {size}，每步约多 {ms} ms。</translation>
+    </message>
+</context>
+<context>
+    <name>SegmentMap</name>
+    <message>
+        <source>freed, waits for another stream</source>
+        <translation>已释放，等待其他流</translation>
+    </message>
+    <message>
+        <source>in use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>{requested} asked for, {size} taken · {state} · 0x{address:x}</source>
+        <translation>请求 {requested}，占用 {size} · {state} · 0x{address:x}</translation>
+    </message>
+</context>
+<context>
+    <name>SeriesLegend</name>
+    <message>
+        <source>Total</source>
+        <translation>合计</translation>
+    </message>
+    <message>
+        <source>At the peak</source>
+        <translation>峰值处</translation>
+    </message>
+    <message>
+        <source>Pinned</source>
+        <translation>固定</translation>
+    </message>
+    <message>
+        <source>At mouse</source>
+        <translation>鼠标处</translation>
+    </message>
+    <message>
+        <source>Share</source>
+        <translation>占比</translation>
+    </message>
+    <message>
+        <source>Show or hide {category}</source>
+        <translation>显示或隐藏{category}</translation>
+    </message>
+</context>
+<context>
+    <name>SeriesNames</name>
+    <message>
+        <source>Category</source>
+        <translation>类别</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Phase</source>
+        <translation>阶段</translation>
+    </message>
+    <message>
+        <source>Line of code</source>
+        <translation>代码行</translation>
+    </message>
+    <message>
+        <source>Stream</source>
+        <translation>流</translation>
+    </message>
+    <message>
+        <source>Device</source>
+        <translation>设备</translation>
+    </message>
+    <message>
+        <source>Pool</source>
+        <translation>池</translation>
+    </message>
+    <message>
+        <source>{count} others</source>
+        <translation>其余 {count} 项</translation>
+    </message>
+    <message>
+        <source>Before</source>
+        <translation>此前</translation>
+    </message>
+    <message>
+        <source>Default stream</source>
+        <translation>默认流</translation>
+    </message>
+    <message>
+        <source>Stream {n}</source>
+        <translation>流 {n}</translation>
+    </message>
+    <message>
+        <source>Default pool</source>
+        <translation>默认池</translation>
+    </message>
+    <message>
+        <source>Outside of modules</source>
+        <translation>模块之外</translation>
+    </message>
+    <message>
+        <source>Stack not recorded</source>
+        <translation>未记录调用栈</translation>
     </message>
 </context>
 <context>
@@ -1762,6 +2840,256 @@
     </message>
 </context>
 <context>
+    <name>VerdictTexts</name>
+    <message>
+        <source>Note</source>
+        <translation>提示</translation>
+    </message>
+    <message>
+        <source>Warning</source>
+        <translation>警告</translation>
+    </message>
+    <message>
+        <source>Problem</source>
+        <translation>问题</translation>
+    </message>
+    <message>
+        <source>Out of memory: {requested} asked for, and {used} of {room} were live.</source>
+        <translation>内存不足：请求 {requested}，而 {room} 中已有 {used} 存活。</translation>
+    </message>
+    <message>
+        <source>Out of memory by fragmentation: {requested} asked for, {idle} idle, but no free block over {own}.</source>
+        <translation>碎片导致内存不足：请求 {requested}，闲置 {idle}，但没有大于 {own} 的空闲块。</translation>
+    </message>
+    <message>
+        <source>Out of memory beside free memory: {requested} asked for, {elsewhere} free in one piece in {places}.</source>
+        <translation>有空闲却内存不足：请求 {requested}，而 {places} 中有整块空闲 {elsewhere}。</translation>
+    </message>
+    <message>
+        <source>Out of memory while frees waited: {requested} asked for, {pending} freed but held for another stream.</source>
+        <translation>释放仍在等待时内存不足：请求 {requested}，已释放但为其他流滞留 {pending}。</translation>
+    </message>
+    <message>
+        <source>Out of memory while a private pool held {pool} ({places}).</source>
+        <translation>私有池占有 {pool} 时内存不足（{places}）。</translation>
+    </message>
+    <message>
+        <source>Out of memory by others: {outside} of the device are not PyTorch&apos;s in this process.</source>
+        <translation>被其他占用导致内存不足：设备上有 {outside} 不属于本进程的 PyTorch。</translation>
+    </message>
+    <message>
+        <source>Out of memory: {requested} asked for; the trace does not say why.</source>
+        <translation>内存不足：请求 {requested}；历史中看不出原因。</translation>
+    </message>
+    <message>
+        <source>{idle} of {reserved} reserved are idle; empty_cache would release {releasable}.</source>
+        <translation>{reserved} 保留量中有 {idle} 闲置；empty_cache 可释放 {releasable}。</translation>
+    </message>
+    <message>
+        <source>Segments were given back and taken again {cycles} times ({given} in all).</source>
+        <translation>段被归还又重新申请 {cycles} 次（合计 {given}）。</translation>
+    </message>
+    <message>
+        <source>Up to {held} were freed but waited for other streams ({places}).</source>
+        <translation>最多有 {held} 已释放但仍在等待其他流（{places}）。</translation>
+    </message>
+    <message>
+        <source>The live blocks fill the device: the lines below hold most. Checkpoint what keeps most for backward, use bf16, or make the batch smaller.</source>
+        <translation>存活的块占满了设备：下列代码行占得最多。请对为反向保存最多的部分做检查点、使用 bf16，或减小批量。</translation>
+    </message>
+    <message>
+        <source>The lines below hold blocks in segments that are mostly empty. Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, or see What would fit.</source>
+        <translation>下列代码行占着大部分为空的段中的块。请设置 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True，或查看“怎样才放得下”。</translation>
+    </message>
+    <message>
+        <source>Free blocks serve only their own stream and pool. Use fewer streams, or empty_cache before the switch.</source>
+        <translation>空闲块只服务于自己的流和池。请减少流的数量，或在切换前调用 empty_cache。</translation>
+    </message>
+    <message>
+        <source>record_stream keeps blocks until the other stream has caught up: synchronise or wait on an event sooner.</source>
+        <translation>record_stream 会保留内存块直到另一个流赶上：请更早同步或等待事件。</translation>
+    </message>
+    <message>
+        <source>CUDA graphs and memory pools keep what they have taken: release the graph, or share one pool.</source>
+        <translation>CUDA 图和内存池会保留已占用的内存：请释放该图，或共用一个池。</translation>
+    </message>
+    <message>
+        <source>Other processes or libraries use the device: look at it with nvidia-smi.</source>
+        <translation>其他进程或库占用了设备：请用 nvidia-smi 查看。</translation>
+    </message>
+    <message>
+        <source>Record with a longer history (max_entries), so that the trace is whole.</source>
+        <translation>请用更长的历史（max_entries）记录，使跟踪完整。</translation>
+    </message>
+    <message>
+        <source>It is kept to be used again, and harms only others on the device.</source>
+        <translation>保留它是为了再次使用，只会影响设备上的其他程序。</translation>
+    </message>
+    <message>
+        <source>Each time the device is waited for. Leave more room, or set expandable_segments:True.</source>
+        <translation>每次都要等待设备。请留出更多余量，或设置 expandable_segments:True。</translation>
+    </message>
+    <message>
+        <source>The lines below own the blocks: wait on the other stream sooner.</source>
+        <translation>下列代码行拥有这些块：请更早等待另一个流。</translation>
+    </message>
+    <message>
+        <source>(The state at the end of the file is another: most had been let go by then.)</source>
+        <translation>（文件末尾的状态已不同：那时大部分已被释放。）</translation>
+    </message>
+    <message>
+        <source>Asked for</source>
+        <translation>请求</translation>
+    </message>
+    <message>
+        <source>Rounded up</source>
+        <translation>取整后</translation>
+    </message>
+    <message>
+        <source>New segment needed</source>
+        <translation>所需新段</translation>
+    </message>
+    <message>
+        <source>Free on the device</source>
+        <translation>设备空闲</translation>
+    </message>
+    <message>
+        <source>Reserved</source>
+        <translation>已保留</translation>
+    </message>
+    <message>
+        <source>In use</source>
+        <translation>使用中</translation>
+    </message>
+    <message>
+        <source>Waiting for a stream</source>
+        <translation>等待流</translation>
+    </message>
+    <message>
+        <source>Idle</source>
+        <translation>闲置</translation>
+    </message>
+    <message>
+        <source>Largest free block, same domain</source>
+        <translation>最大空闲块（同一域）</translation>
+    </message>
+    <message>
+        <source>Largest free block, elsewhere</source>
+        <translation>最大空闲块（其他域）</translation>
+    </message>
+    <message>
+        <source>In private pools</source>
+        <translation>私有池中</translation>
+    </message>
+    <message>
+        <source>Lost to rounding</source>
+        <translation>取整损失</translation>
+    </message>
+    <message>
+        <source>Outside of PyTorch</source>
+        <translation>PyTorch 之外</translation>
+    </message>
+    <message>
+        <source>Releasable</source>
+        <translation>可释放</translation>
+    </message>
+    <message>
+        <source>Largest free block</source>
+        <translation>最大空闲块</translation>
+    </message>
+    <message>
+        <source>Pinned by little</source>
+        <translation>被少量占用钉住</translation>
+    </message>
+    <message>
+        <source>Times</source>
+        <translation>次数</translation>
+    </message>
+    <message>
+        <source>Given back</source>
+        <translation>归还</translation>
+    </message>
+    <message>
+        <source>Taken again</source>
+        <translation>重新申请</translation>
+    </message>
+    <message>
+        <source>Time between</source>
+        <translation>间隔时间</translation>
+    </message>
+    <message>
+        <source>Held at most</source>
+        <translation>最多滞留</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Held over time</source>
+        <translation>滞留量×时间</translation>
+    </message>
+    <message>
+        <source>Longest wait</source>
+        <translation>最长等待</translation>
+    </message>
+    <message>
+        <source>Typical wait</source>
+        <translation>典型等待</translation>
+    </message>
+</context>
+<context>
+    <name>VerdictsPanel</name>
+    <message>
+        <source>Nothing is wrong: no failed request, no thrash, no blocks held for other streams, no idle cache.</source>
+        <translation>没有问题：无失败请求、无反复申请、无为其他流滞留的块、无闲置缓存。</translation>
+    </message>
+    <message>
+        <source>Verdicts are about CUDA&apos;s caching allocator. This session has no trace of it: open a memory snapshot, or attach to a program on a CUDA device.</source>
+        <translation>诊断针对 CUDA 的缓存分配器。本会话没有它的跟踪：请打开内存快照，或附加到 CUDA 设备上的程序。</translation>
+    </message>
+    <message>
+        <source>Stack not recorded</source>
+        <translation>未记录调用栈</translation>
+    </message>
+    <message>
+        <source>Verdict</source>
+        <translation>诊断</translation>
+    </message>
+    <message>
+        <source>Severity</source>
+        <translation>严重程度</translation>
+    </message>
+    <message>
+        <source>Proof</source>
+        <translation>证据</translation>
+    </message>
+    <message>
+        <source>Value</source>
+        <translation>值</translation>
+    </message>
+    <message>
+        <source>Held by</source>
+        <translation>持有者</translation>
+    </message>
+    <message>
+        <source>Bytes</source>
+        <translation>字节</translation>
+    </message>
+    <message>
+        <source>Blocks</source>
+        <translation>内存块</translation>
+    </message>
+    <message>
+        <source>Show me</source>
+        <translation>查看</translation>
+    </message>
+    <message>
+        <source>Look at the memory of that moment in every view</source>
+        <translation>在所有视图中查看该时刻的内存</translation>
+    </message>
+</context>
+<context>
     <name>WelcomePage</name>
     <message>
         <source>See what a running PyTorch program really does.</source>
@@ -1779,8 +3107,8 @@
 <context>
     <name>WindowCommands</name>
     <message>
-        <source>Session files (*.tscope);;All files (*)</source>
-        <translation>会话文件 (*.tscope);;所有文件 (*)</translation>
+        <source>Sessions, memory snapshots and traces (*.tscope *.pickle *.pkl *.json *.gz);;All files (*)</source>
+        <translation>会话、内存快照和跟踪 (*.tscope *.pickle *.pkl *.json *.gz);;所有文件 (*)</translation>
     </message>
     <message>
         <source>Open a session</source>
@@ -1801,6 +3129,22 @@
     <message>
         <source>Wrote {path}</source>
         <translation>已写入 {path}</translation>
+    </message>
+    <message>
+        <source>Every event (*.csv *.csv.gz)</source>
+        <translation>所有事件 (*.csv *.csv.gz)</translation>
+    </message>
+    <message>
+        <source>Every block (*.csv *.csv.gz)</source>
+        <translation>所有内存块 (*.csv *.csv.gz)</translation>
+    </message>
+    <message>
+        <source>Perfetto trace (*.json *.json.gz)</source>
+        <translation>Perfetto 跟踪 (*.json *.json.gz)</translation>
+    </message>
+    <message>
+        <source>Export data</source>
+        <translation>导出数据</translation>
     </message>
     <message>
         <source>Export report</source>
