@@ -43,9 +43,12 @@ def settle(view: SessionView, seconds: float = _IDLE_SECONDS) -> None:
 
 def export_view(
     session: SessionModel, view_id: str, file_format: str, path: Path, theme: str = "light",
-    panel: str | None = None,
+    panel: str | None = None, everything: bool = False,
 ) -> None:  # fmt: skip
-    """Write one view of `session`, or one panel of it; raises `SessionFileError` with the reason."""
+    """Write one view of `session`, or one panel of it; raises `SessionFileError` with the reason.
+
+    With `everything` it shows the whole session, where the window would begin with the last steps.
+    """
     apply_theme(gui_application(), theme)
     view = build_view(view_id)
     if file_format not in view.formats:
@@ -62,6 +65,8 @@ def export_view(
         host.show()
         if panel is not None and isinstance(view, MemoryDetailsView):
             view.show_panel(panel)
+        if everything:
+            view.show_everything()
         settle(view)
         view.export(path, file_format)
     except OSError as error:

@@ -41,7 +41,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file to write")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument("--select", metavar="TENSOR", help="name of the tensor to select")
-    parser.add_argument("--step", type=int, help="the step to show (default: the last)")
+    parser.add_argument("--step", type=int, help="the step to show (default: the last; memory: all)")
 
 
 def run(settings: argparse.Namespace) -> int:
@@ -68,7 +68,10 @@ def run(settings: argparse.Namespace) -> int:
                 f"{settings.file} has no tensor {settings.select!r}: see --view tensor --format csv."
             )
         session.select(Selection(tensor=settings.select))
-    export_view(session, settings.view, settings.format, settings.out, settings.theme, settings.panel)
+    everything = settings.step is None
+    export_view(
+        session, settings.view, settings.format, settings.out, settings.theme, settings.panel, everything
+    )
     return 0
 
 

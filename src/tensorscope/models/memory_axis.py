@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,6 +14,10 @@ Longs = NDArray[np.int64]
 TIME, EVENT = "time", "event"
 EVENT_UNITS = 1000
 """Axis units of one event, so that a window can be narrower than an event."""
+
+
+_LEFT: Literal["left"] = "left"
+_RIGHT: Literal["right"] = "right"
 
 
 class MemoryAxis:
@@ -72,6 +78,17 @@ class MemoryAxis:
         if self.kind == TIME or not len(self._live):
             return x
         return int(self._live.times_ns[max(0, self.point_at(x))])
+
+    def to_times(self, x: Longs) -> Longs:
+        """Return the moments at `x`."""
+        if self.kind == TIME or not len(self._live):
+            return x
+        return self._live.times_ns[np.clip(x // EVENT_UNITS, 0, len(self._live) - 1)]
+
+    def within(self, t_ns: Longs, window: tuple[int, int]) -> slice:
+        """Return which of `t_ns`, in ascending order, may lie in a window, without placing every one."""
+        first, last = self.to_times(np.array(window, np.int64))
+        return slice(*(int(np.searchsorted(t_ns, t, side)) for t, side in ((first, _LEFT), (last, _RIGHT))))
 
     def columns(self, edges: Longs) -> Columns:
         """Return the extremes between edges in axis units."""

@@ -17,6 +17,7 @@ RESERVED, PROCESS, DRIVER_USED, DRIVER_PROCESS = "reserved", "rss", "driver_used
 CURVES = (PROCESS, RESERVED, DRIVER_USED, DRIVER_PROCESS)
 """``rss``: process bytes in main memory; ``reserved``: what the caching allocator took from CUDA;
 ``driver_used``: the device's memory in use by everybody; ``driver_process``: by this process (NVML)."""
+_SOURCES = ("step", "trace", "device_memory")
 _TAKES, _GIVES = ("segment_alloc", "segment_map"), ("segment_free", "segment_unmap")
 
 
@@ -36,12 +37,14 @@ class MemoryCurves:
         self._store = store
         self._reserved: dict[int, tuple[Longs, Longs]] = {}
         self._rows = -1
+        self._key: tuple[int, ...] = ()
+        self._kept: dict[tuple[str, int], tuple[Longs, Longs]] = {}
 
     def known(self, device: int) -> tuple[str, ...]:
         """Return the curves that this session has anything of."""
         step, memory = self._store.tables["step"], self._store.tables["device_memory"]
         found = [PROCESS] if (step["rss_bytes"] >= 0).any() else []
-        if len(self._reserved_points(device)[0]) or len(memory):
+        if len(self._reserved_points(device)[0]) or (memory["reserved_bytes"] >= 0).any():
             found.append(RESERVED)
         found += [DRIVER_USED] if (memory["used_bytes"] >= 0).any() else []
         found += [DRIVER_PROCESS] if (memory["process_bytes"] >= 0).any() else []
@@ -50,16 +53,24 @@ class MemoryCurves:
     def in_window(
         self, name: str, axis: MemoryAxis, window: tuple[int, int], columns: int, device: int
     ) -> Curve:
-        """Return a curve within a window, thinned to its highest points where there are too many."""
-        t_ns, size = self._points(name, device)
-        x = axis.of_times(t_ns)
-        begin = max(0, int(np.searchsorted(x, window[0], side="right")) - 1)
-        end = int(np.searchsorted(x, window[1], side="right"))
-        x, size = x[begin:end], size[begin:end]
-        if len(x) > 2 * columns:
-            edges = np.linspace(0, len(x), columns + 1).astype(int)[:-1]
-            x, size = x[edges], np.maximum.reduceat(size, edges)
-        return Curve(name, x, size)
+        """Return a curve within a window; where points are too many, the extremes of every few of them."""
+        t_ns, size = self._points_kept(name, device)
+        span = axis.within(t_ns, window)
+        rows = np.arange(max(0, span.start - 1), span.stop)
+        if len(rows) > 2 * columns:
+            rows = rows[_extremes(size[rows], columns)]
+        return Curve(name, axis.of_times(t_ns[rows]), size[rows])
+
+    def _points_kept(self, name: str, device: int) -> tuple[Longs, Longs]:
+        """Return the points of a curve, worked out once for what the session has now."""
+        tables = self._store.tables
+        key = *(len(tables[kind]) for kind in _SOURCES), len(self._store.records("segments"))
+        if key != self._key:
+            self._key, self._kept = key, {}
+        if (name, device) not in self._kept:
+            t_ns, size = self._points(name, device)
+            self._kept[name, device] = np.maximum.accumulate(t_ns), size  # clocks of threads differ a little
+        return self._kept[name, device]
 
     def _points(self, name: str, device: int) -> tuple[Longs, Longs]:
         origin = self._store.origin_ns
@@ -109,10 +120,21 @@ class MemoryCurves:
         return t_ns, start + np.concatenate([[0], np.cumsum(delta)])
 
 
+def _extremes(size: Longs, parts: int) -> Longs:
+    """Return where the largest and the smallest of each of about so many equal parts are, and the last."""
+    length = -(-len(size) // parts)
+    padded = np.append(size, np.full(-len(size) % length, size[-1])).reshape(-1, length)
+    begins = np.arange(len(padded)) * length
+    found = [begins + padded.argmax(axis=1), begins + padded.argmin(axis=1), [len(size) - 1]]
+    return np.unique(np.minimum(np.concatenate(found), len(size) - 1))
+
+
 def _summed(t_ns: Longs, device: NDArray[np.integer], size: Longs) -> tuple[Longs, Longs]:
     """Return the sum over the devices, each at its newest value."""
-    now, total = dict[int, int](), np.empty(len(t_ns), np.int64)
-    for row, (one, value) in enumerate(zip(device.tolist(), size.tolist(), strict=True)):
-        now[one] = value
-        total[row] = sum(now.values())
-    return t_ns, total
+    order = np.argsort(device, kind="stable")
+    change = np.diff(size[order], prepend=0)
+    begins = np.flatnonzero(np.diff(device[order], prepend=-(1 << 15)))
+    change[begins] = size[order][begins]
+    by_time = np.empty(len(size), np.int64)
+    by_time[order] = change
+    return t_ns, np.cumsum(by_time)

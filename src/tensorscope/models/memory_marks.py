@@ -43,14 +43,15 @@ class MemoryMarks:
     ) -> Marks:
         """Return the marks of `kinds` within a window of so many columns of pixels."""
         self._update()
-        x = axis.of_times(self._t_ns)
+        span = axis.within(self._t_ns, window)
+        x, kind, row = axis.of_times(self._t_ns[span]), self._kind[span], self._row[span]
         first, last = window
-        seen = np.flatnonzero((x >= first) & (x <= last) & np.isin(self._kind, list(kinds)))
+        seen = np.flatnonzero((x >= first) & (x <= last) & np.isin(kind, list(kinds)))
         column = (x[seen] - first) * columns // max(1, last - first)
-        cell = column * 4 + self._kind[seen]
+        cell = column * 4 + kind[seen]
         _, index, count = np.unique(cell, return_index=True, return_counts=True)
-        rows = seen[index]
-        return Marks(x[rows], self._kind[rows], count, self._row[rows])
+        shown = seen[index]
+        return Marks(x[shown], kind[shown], count, row[shown])
 
     def _update(self) -> None:
         trace, notes = self._store.tables["trace"], self._store.tables["annotation"]

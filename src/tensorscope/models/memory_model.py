@@ -180,7 +180,6 @@ class MemoryModel:
         end_point = axis.point_at(last)
         peak = int(starts[np.argmax(total[high[starts]])]) if len(starts) else -1
         peak_point = int(high[peak]) if peak >= 0 else -1
-        rss_x, rss = self._rss(first, last, axis)
         return MemorySnapshot(
             axis=intent.axis, units=axis.units_per_label, window=window, x0=edges[starts], x1=edges[stops],
             series_bytes=stack, high_bytes=total[high[starts]], low_bytes=total[low[starts]],
@@ -190,7 +189,7 @@ class MemoryModel:
             peak_bytes=live.series_bytes(np.array([peak_point]))[0], order=self.order,
             phases=self._bands("phase", first, last, intent.end_step, axis),
             steps=self._bands("step", first, last, intent.end_step, axis),
-            gaps=self._gaps(first, last, axis), rss_x=rss_x, rss_bytes=rss,
+            gaps=self._gaps(first, last, axis),
             events=end_point - axis.point_at(first - 1),
         )  # fmt: skip
 
@@ -215,16 +214,6 @@ class MemoryModel:
         x0, x1 = axis.of_times(gaps[:, 0]), axis.of_times(gaps[:, 1])
         seen = (x1 > first) & (x0 < last) & (axis.kind == TIME)  # no event is missing between two events
         return Bands(x0[seen], x1[seen], np.zeros(int(seen.sum()), np.int64))
-
-    def _rss(self, first: int, last: int, axis: MemoryAxis) -> tuple[Longs, Longs]:
-        """Return process bytes at the step ends of the window, thinned to at most `MAX_BANDS`."""
-        table, origin = self._store.tables["step"], self._store.origin_ns
-        bounds = [axis.to_ns(first) + origin, axis.to_ns(last) + origin]
-        begin, end = np.searchsorted(table["t1_ns"], bounds)
-        begin, end = max(0, int(begin) - 1), min(len(table), int(end) + 1)
-        rows = np.arange(begin, end, max(1, (end - begin) // MAX_BANDS))
-        rows = rows[table["rss_bytes"][rows] >= 0]
-        return axis.of_times(table["t1_ns"][rows] - origin), table["rss_bytes"][rows]
 
     def moment(self, t_ns: int, point: int | None = None) -> Moment | None:
         """Return what was alive at `t_ns` (after event `point`, if given); None where nothing is known."""

@@ -91,8 +91,6 @@ class MemorySnapshot:
     phases: Bands
     steps: Bands
     gaps: Bands
-    rss_x: Longs
-    rss_bytes: Longs
     events: int
 
 

@@ -34,6 +34,9 @@ class SessionView(QWidget):
         """Resolve the snapshot of what should be seen and apply what changed. Under 16 ms."""
         raise NotImplementedError
 
+    def show_everything(self) -> None:
+        """Show the whole session, if the view begins with a part of it."""
+
     def export(self, path: Path, file_format: str) -> None:
         """Write what is shown as ``png``, ``svg`` or ``csv``. Raises OSError with the reason."""
         raise NotImplementedError

@@ -3,8 +3,10 @@
 import csv
 
 import pytest
+from PySide6.QtCore import Qt
 
 from tensorscope.models.memory_marks import OOM
+from tensorscope.models.selection import Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.readers.documents import read_document
 from tensorscope.readers.frames import frames_of
@@ -110,6 +112,63 @@ def test_that_a_search_counts_shows_and_steps_through(view, qtbot):
     search.setText("nothing like it")
     settle(qtbot, view)
     assert "Nothing found" in view.findChild(object, "memoryReadout").text()
+
+
+def test_that_f3_and_shift_f3_go_forth_and_back(view, qtbot):
+    search = view.findChild(object, "memorySearch")
+    search.setText("> 1 MiB")
+    settle(qtbot, view)
+    rows = []
+    for modifier in (Qt.KeyboardModifier.NoModifier,) * 2 + (Qt.KeyboardModifier.ShiftModifier,):
+        qtbot.keyClick(view, Qt.Key.Key_F3, modifier)
+        rows.append(view._session.selection.alloc_row)
+    assert rows[0] == rows[2] != rows[1]
+    assert "Found 1 of" in view.findChild(object, "memoryReadout").text()
+
+
+def test_that_a_small_view_shows_tabs_and_keeps_its_size(view, qtbot):
+    view.resize(690, 400)
+    tabs = view.findChild(object, "memorySideTabs")
+    assert tabs.isVisible()
+    assert not tabs.isTabVisible(2)
+    assert (view.width(), view.height()) == (690, 400)
+    view._session.select(Selection(alloc_row=0))
+    assert tabs.isTabVisible(2)
+    view.resize(1200, 800)
+    assert not tabs.isVisible()
+    assert view.findChild(object, "blockDetails").isVisible()
+
+
+def test_that_the_label_of_the_axis_follows_it(view):
+    view._bar._axes["event"].setChecked(True)
+    assert view._chart.getPlotItem().getAxis("bottom").labelText == "Allocator event"
+    view._bar._axes["time"].setChecked(True)
+    assert "(s)" in view._chart.getPlotItem().getAxis("bottom").labelText
+
+
+def test_that_the_list_marks_the_selected_life_of_an_address_and_no_other(view, qtbot):
+    blocks, _ = view._model.largest_blocks(view.snapshot().peak_t_ns)
+    shown = blocks[0]
+    view._session.select(Selection(storage=shown.address, alloc_row=shown.row))
+    table = view.findChild(object, "memoryBlocks")
+    view._readout.list_blocks()
+    assert len(table.selectionModel().selectedRows()) == (shown.row >= 0)
+    addresses, delta = (view._session.store.tables["alloc"][name] for name in ("address", "delta_bytes"))
+    others = [
+        row
+        for row in range(len(addresses))
+        if addresses[row] == shown.address and delta[row] >= 0 and row != shown.row
+    ]
+    for row in others:
+        view._session.select(Selection(storage=shown.address, alloc_row=row))
+        view._readout.list_blocks()
+        assert not table.selectionModel().selectedRows()
+
+
+def test_that_everything_can_be_shown_at_once(view):
+    view._on_window(1)
+    view.show_everything()
+    assert view.snapshot().window == view._model.axis("time").span()
 
 
 def test_that_the_selected_block_tells_its_stack(view, qtbot):

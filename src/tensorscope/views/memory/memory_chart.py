@@ -158,7 +158,7 @@ class MemoryChart(ChartPlot):
         """Leave room above the data for two strips and the peak's label."""
         em = self.fontMetrics().height()
         height = max(float(self.box.height()), 8.0 * em)
-        room = (2 * STRIP_EM + PEAK_ROOM_EM) * em
+        room = (2 * STRIP_EM + PEAK_ROOM_EM + STRIP_EM * bool(self._curves)) * em
         self._top = top
         self._ceiling = top * height / (height - room)
         self._strip = self._ceiling * STRIP_EM * em / height

@@ -66,14 +66,19 @@ class MemorySearch(QObject):
         count = len(self._found.blocks)
         if not count:
             return self.tr("Nothing found for “{text}”").format(text=self._text)
-        text = self.tr("{count} allocations found, {size} in all · Enter goes to the next")
-        return text.format(count=f"{count:,}", size=format_bytes(self._found.total_bytes))
+        size = format_bytes(self._found.total_bytes)
+        if self._at >= 0:
+            text = self.tr("Found {number} of {count}, {size} in all · F3: next, Shift+F3: previous")
+            return text.format(number=f"{self._at + 1:,}", count=f"{count:,}", size=size)
+        text = self.tr("{count} allocations found, {size} in all · Enter or F3 goes to the next")
+        return text.format(count=f"{count:,}", size=size)
 
-    def next(self) -> tuple[int, int, int] | None:
-        """Return address, ``alloc`` row and begin of the next block that was found; None if there is none."""
+    def next(self, direction: int = 1) -> tuple[int, int, int] | None:
+        """Return address, ``alloc`` row and begin of the next (1) or previous (-1) block that was found."""
         if self._found is None or self._blocks is None or not len(self._found.blocks):
             return None
-        self._at = (self._at + 1) % len(self._found.blocks)
+        start = self._at if self._at >= 0 or direction > 0 else 0
+        self._at = (start + direction) % len(self._found.blocks)
         block = int(self._found.blocks[self._at])
         row, begin = int(self._blocks.begin_row[block]), int(self._blocks.begin_ns[block])
         return int(self._blocks.address[block]), row, begin
@@ -87,7 +92,7 @@ class MemorySearch(QObject):
             return nothing, nothing, nothing
         first, last = window
         edges = first + np.arange(columns + 1) * (last - first) // columns
-        times = np.array([axis.to_ns(int(edge)) for edge in edges])
+        times = axis.to_times(edges)
         high = self._live.columns(times, int(times[-1]) + 1).high_point
         known = np.flatnonzero(high >= 0)
         return edges[known], edges[known + 1], self._live.total_bytes[high[known]]

@@ -50,7 +50,7 @@ class MemoryTexts(QObject):
 
     def summary(self, snapshot: MemorySnapshot, mismatch_bytes: int, at_ns: int, at_peak: bool) -> str:
         """Return what the window holds, whether the sums are right, and of which moment the table is."""
-        text = self.tr("Allocator bytes, exact: {events} events in view, peak {peak}").format(
+        text = self.tr("Allocator bytes, exact · events in view: {events} · peak {peak}").format(
             events=f"{snapshot.events:,}", peak=format_bytes(int(snapshot.peak_bytes.sum()))
         )
         if mismatch_bytes:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 from psygnal import SignalInstance
 from PySide6.QtCore import QEvent, Qt, QTimer
-from PySide6.QtGui import QResizeEvent
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QSplitter, QVBoxLayout, QWidget
 
 from tensorscope.models.grouping import CATEGORY
@@ -135,6 +135,10 @@ class MemoryView(SessionView):
         bar.shown_changed.connect(self.refresh)
         bar.search_changed.connect(self._on_search)
         bar.next_asked.connect(self._on_next)
+        for keys, slot in (("F3", self._on_next), ("Shift+F3", self._on_previous)):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(slot)
         self._legend.hidden_changed.connect(self.refresh)
         self._side.blocks.chosen.connect(self._on_listed)
         self._regrouping.done.connect(self._on_grouped)
@@ -235,6 +239,10 @@ class MemoryView(SessionView):
         """Return what is shown."""
         return self._mover.snapshot
 
+    def show_everything(self) -> None:
+        """Show all steps."""
+        self._mover.show_steps(0)
+
     def export(self, path: Path, file_format: str) -> None:
         """Write what is shown; the CSV holds the drawn columns."""
         if file_format != "csv":
@@ -283,7 +291,13 @@ class MemoryView(SessionView):
         self.refresh()
 
     def _on_next(self) -> None:
-        found = self._search.next()
+        self._go_to_found(1)
+
+    def _on_previous(self) -> None:
+        self._go_to_found(-1)
+
+    def _go_to_found(self, direction: int) -> None:
+        found = self._search.next(direction)
         if found is None:
             return
         address, row, begin_ns = found
