@@ -53,6 +53,18 @@ class MemoryMarks:
         shown = seen[index]
         return Marks(x[shown], kind[shown], count, row[shown])
 
+    def near(self, axis: MemoryAxis, x: int, reach: int, kinds: frozenset[int]) -> tuple[int, int] | None:
+        """Return kind and row of the mark next to `x`, the rarest kind first; None if none is in reach."""
+        self._update()
+        span = axis.within(self._t_ns, (x - reach, x + reach))
+        away = np.abs(axis.of_times(self._t_ns[span]) - x)
+        kind, row = self._kind[span], self._row[span]
+        for wanted in (OOM, ANNOTATION, SEGMENT_TAKEN, SEGMENT_GIVEN):
+            at = np.flatnonzero((kind == wanted) & (away <= reach))
+            if wanted in kinds and len(at):
+                return wanted, int(row[at[np.argmin(away[at])]])
+        return None
+
     def _update(self) -> None:
         trace, notes = self._store.tables["trace"], self._store.tables["annotation"]
         if self._known == (len(trace), len(notes)):

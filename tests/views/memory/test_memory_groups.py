@@ -2,14 +2,16 @@
 
 import csv
 
+import numpy as np
 import pytest
 from PySide6.QtCore import Qt
 
-from tensorscope.models.memory_marks import OOM
+from tensorscope.models.memory_marks import ANNOTATION, OOM
 from tensorscope.models.selection import Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.readers.documents import read_document
 from tensorscope.readers.frames import frames_of
+from tensorscope.views.items.mark_item import CROWDED, STRIP
 from tensorscope.views.memory.memory_view import MemoryView
 from tests.support.random_snapshots import ToyAllocator
 from tests.support.sessions import fed
@@ -86,6 +88,28 @@ def test_that_failed_requests_annotations_and_segments_are_marked(view):
     view._bar._marks["oom"].setChecked(False)
     view.refresh()
     assert OOM not in view._chart.marks._kind.tolist()
+
+
+def test_that_marks_say_what_they_are(view):
+    view._on_window(0)
+    marks, chart = view._chart.marks, view._chart
+    texts = {}
+    for x, kind in zip(marks._x.tolist(), marks._kind.tolist(), strict=True):
+        chart.hovered.emit(x, 1.0)
+        texts[kind] = view.findChild(object, "memoryReadout").text()
+    assert "a request of 16.0 GiB failed" in texts[0]
+    assert "reserved (segment_" in texts[1]
+    assert "“forward of batch 7” begins" in texts[3]
+
+
+def test_that_a_crowd_of_marks_becomes_a_strip(view, qtbot):
+    item = view._chart.marks
+    for count, height in ((CROWDED, 0.9), (CROWDED + 1, STRIP)):
+        low, high = view._chart.x_range()
+        item.set_marks(np.linspace(low, high, count + 2)[1:-1], np.full(count, ANNOTATION))
+        view._chart.grab()
+        begin, end = item.drawn_spans[ANNOTATION]
+        assert end - begin == pytest.approx(height, abs=0.08 if count == CROWDED else 1e-9)
 
 
 def test_that_the_reserved_curve_ends_at_the_files_own_sum(view):
@@ -189,6 +213,7 @@ def test_that_hovering_names_the_allocation(view, qtbot):
     chart.hovered.emit(float(rect._x0[at]), float((rect._y0[at] + rect._y1[at]) / 2))
     text = view.findChild(object, "memoryReadout").text()
     assert "allocates" in text or "frees" in text
+    assert any(words in text for words in ("ms later", "after ", "still alive", "before the recording"))
 
 
 def test_that_a_moment_chosen_elsewhere_moves_the_window_and_the_table(view, qtbot):

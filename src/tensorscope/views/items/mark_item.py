@@ -12,6 +12,11 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
 from tensorscope.views.items.rect_array import Floats
 
+CROWDED = 60
+"""With more lines of a kind in the view, they are cut to a strip that shows how dense they are."""
+STRIP = 0.03
+"""Height of that strip, in heights of the view."""
+
 
 class MarkItem(pg.GraphicsObject):
     """Lines across a part of the view's height. The caller gives at most one a pixel and kind."""
@@ -20,6 +25,8 @@ class MarkItem(pg.GraphicsObject):
         super().__init__()
         self._pens: list[QPen] = []
         self._spans: list[tuple[float, float]] = []
+        self.drawn_spans: dict[int, tuple[float, float]] = {}
+        """Extent of each kind as it was painted last (tests)."""
         self.set_marks(np.empty(0), np.empty(0, np.int64))
 
     def set_looks(self, pens: Sequence[QPen], spans: Sequence[tuple[float, float]]) -> None:
@@ -56,9 +63,12 @@ class MarkItem(pg.GraphicsObject):
         seen = (self._x >= view.left()) & (self._x <= view.right())
         painter.setTransform(QTransform())
         for kind, (pen, span) in enumerate(zip(self._pens, self._spans, strict=True)):
-            y0, y1 = (low + share * (high - low) for share in span)
+            mine = self._x[seen & (self._kind == kind)].tolist()
+            begin, end = span if len(mine) <= CROWDED else (span[0], min(span[1], span[0] + STRIP))
+            y0, y1 = (low + share * (high - low) for share in (begin, end))
+            self.drawn_spans[kind] = begin, end
             painter.setPen(pen)
-            for x in self._x[seen & (self._kind == kind)].tolist():
+            for x in mine:
                 at = transform.map(QPointF(x, view.top())).x()
                 painter.drawLine(QLineF(at, y0, at, y1))
         painter.setTransform(transform)

@@ -81,7 +81,7 @@ class MemoryChart(ChartPlot):
         blue, green = theme.categories[0], theme.categories[5]
         pens = [cosmetic(QPen(theme.warning), 2), cosmetic(QPen(blue), 1), cosmetic(QPen(green), 1),
                 cosmetic(QPen(theme.muted), 1, Qt.PenStyle.DotLine)]  # fmt: skip
-        self.marks.set_looks(pens, [(0.0, 1.0), (0.0, 0.03), (0.0, 0.03), (0.0, 1.0)])
+        self.marks.set_looks(pens, [(0.06, 1.0), (0.0, 0.03), (0.0, 0.03), (0.03, 1.0)])
 
     def set_series_colours(self, colours: list[QColor]) -> None:
         """Take the colours of the series that are stacked."""

@@ -9,7 +9,8 @@ from PySide6.QtCore import QObject
 
 from tensorscope.core.schema import PHASES
 from tensorscope.core.units import MISSING, format_bytes
-from tensorscope.models.block_lifetime import BlockEnd, BlockLifetime
+from tensorscope.models.block_lifetime import BlockEnd, BlockLifetime, lifetime_of_row
+from tensorscope.models.memory_marks import ANNOTATION, OOM, SEGMENT_GIVEN, SEGMENT_TAKEN
 from tensorscope.models.memory_snapshot import MemorySnapshot, Moment
 from tensorscope.models.session_store import SessionStore
 from tensorscope.models.stack_labels import StackLabels
@@ -46,7 +47,32 @@ class MemoryTexts(QObject):
         where = module or StackLabels(store).label(int(table["stack"][row]))
         sign = self.tr("allocates {size}") if delta >= 0 else self.tr("frees {size}")
         category = self._names.categories()[min(int(table["category"][row]), 7)]
-        return " · ".join(filter(None, [sign.format(size=format_bytes(abs(delta))), category, where]))
+        size = sign.format(size=format_bytes(abs(delta)))
+        return " · ".join(filter(None, [size, category, where, self._lifetime(store, row, delta >= 0)]))
+
+    def _lifetime(self, store: SessionStore, row: int, begins: bool) -> str:
+        block = lifetime_of_row(store, row)
+        if block.begin is None:
+            return self.tr("there before the recording")
+        if block.end is None:
+            return self.tr("lost in a gap") if block.lost_t_ns >= 0 else self.tr("still alive")
+        lasted = f"{(block.end.t_ns - block.begin.t_ns) / 1e6:,.3f}"
+        text = self.tr("freed {time} ms later") if begins else self.tr("after {time} ms")
+        return text.format(time=lasted)
+
+    def mark(self, store: SessionStore, kind: int, row: int) -> str:
+        """Return what a mark stands for; `row` is of the ``annotation`` or of the ``trace`` table."""
+        if kind == ANNOTATION:
+            name = store.string(int(store.tables["annotation"]["name"][row]))
+            return self.tr("“{name}” begins").format(name=name)
+        trace = store.tables["trace"]
+        texts = {
+            OOM: self.tr("a request of {size} failed"),
+            SEGMENT_TAKEN: self.tr("{size} reserved ({action})"),
+            SEGMENT_GIVEN: self.tr("{size} given back ({action})"),
+        }
+        size = format_bytes(int(trace["size_bytes"][row]))
+        return texts[kind].format(size=size, action=store.string(int(trace["action"][row])))
 
     def summary(self, snapshot: MemorySnapshot, mismatch_bytes: int, at_ns: int, at_peak: bool) -> str:
         """Return what the window holds, whether the sums are right, and of which moment the table is."""

@@ -71,7 +71,7 @@ class MemoryView(SessionView):
         self._curves, self._marks = MemoryCurves(session.store), MemoryMarks(session.store)
         self._mover.take(self._model)
         self._selected.take(session)
-        self._readout.take(session)
+        self._readout.take(session, self._marks)
         self._waiting = self._began = False
 
     def _timer(self, slot: Callable[[], None], interval_ms: int) -> QTimer:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QLabel
 
+from tensorscope.models.memory_marks import MemoryMarks
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.memory.memory_bar import MemoryBar
 from tensorscope.views.memory.memory_chart import MemoryChart
@@ -28,14 +29,15 @@ class MomentReadout(QObject):
         self._line, self._chart, self._bar, self._side = line, chart, bar, side
         self._mover, self._selected, self._texts = mover, selected, texts
         self._session = SessionModel()
+        self._marks = MemoryMarks(self._session.store)
         self.note = ""
         """What the line says instead of a summary, as long as the mouse points at nothing."""
         self.listed = False
         """Whether blocks were listed since the session came."""
 
-    def take(self, session: SessionModel) -> None:
+    def take(self, session: SessionModel, marks: MemoryMarks) -> None:
         """Begin anew with a session."""
-        self._session, self.listed = session, False
+        self._session, self._marks, self.listed = session, marks, False
 
     def event_at(self, x: float, y: float) -> int:
         """Return the ``alloc`` row of the event at a point of the chart, -1 if there is none."""
@@ -60,7 +62,10 @@ class MomentReadout(QObject):
         axis, x = self._mover.axis, round(self._mover.hover_x * self._chart.units)
         moment = self._mover.model.moment(axis.to_ns(x), axis.point_at(x))
         text = self._texts.moment(moment)
-        if row >= 0:
+        mark = self._marks.near(axis, x, self._mover.reach(REACH_PX), self._bar.marks)
+        if mark is not None:
+            text += " · " + self._texts.mark(self._session.store, *mark)
+        elif row >= 0:
             text += " · " + self._texts.allocation(self._session.store, row)
         self._line.setText(text)
         self._side.legend.set_bytes(None if moment is None else list(moment.series_bytes), POINTED)
