@@ -17,6 +17,8 @@ from tensorscope.views.memory.holder_texts import holders_html
 from tensorscope.views.names import Names
 
 MAX_FRAMES = 40
+INTERPRETER = ("_Py", "Py", "pymain_", "__libc_start")
+"""Functions of CPython itself: they lie between any two lines of Python and tell nothing."""
 
 
 class BlockDetails(QWidget):
@@ -138,7 +140,8 @@ class BlockDetails(QWidget):
     def _stack(self, story: BlockStory) -> str:
         """Return the frames: those of the program itself stand out, runs of native ones are one line."""
         lines = []
-        for native, run in groupby(story.frames[:MAX_FRAMES], key=lambda frame: frame.is_native):
+        shown = [frame for frame in story.frames if not frame.function.startswith(INTERPRETER)]
+        for native, run in groupby(shown[:MAX_FRAMES], key=lambda frame: frame.is_native):
             frames = list(run)
             if native and len(frames) > 1:
                 count = self.tr("{count} native frames, from {first}")
@@ -146,8 +149,8 @@ class BlockDetails(QWidget):
                 continue
             texts = [(escape(frame.short), frame.is_native or frame.is_library) for frame in frames]
             lines += [text if foreign else f"<b>{text}</b>" for text, foreign in texts]
-        if len(story.frames) > MAX_FRAMES:
-            lines.append(escape(self.tr("and {count} more").format(count=len(story.frames) - MAX_FRAMES)))
+        if len(shown) > MAX_FRAMES:
+            lines.append(escape(self.tr("and {count} more").format(count=len(shown) - MAX_FRAMES)))
         if not lines:
             return ""
         return f"<p><b>{escape(self.tr('Stack, innermost first'))}</b><br>{'<br>'.join(lines)}</p>"

@@ -20,12 +20,10 @@ from tensorscope.views.items.chart_plot import ChartPlot
 from tensorscope.views.items.chart_theme import ChartTheme, cosmetic, with_alpha
 from tensorscope.views.items.label_item import LabelItem
 from tensorscope.views.items.mark_item import MarkItem
+from tensorscope.views.items.note_places import Note, place_note
 from tensorscope.views.items.rect_batch_item import RectBatchItem
 
 Floats = NDArray[np.float64]
-
-Note = tuple[float, float, float, float]
-"""Where a text near a point lies: x0, x1, y0, y1."""
 
 STRIP_EM = 1.25
 PEAK_ROOM_EM = 1.6
@@ -216,13 +214,8 @@ class MemoryChart(ChartPlot):
         """Return `boxes` and one more near the point: moved sideways into the view, and off other notes."""
         low, high = self.x_range()
         half = (high - low) * 6 * self.fontMetrics().height() / max(1.0, float(self.box.width()))
-        at = min(max(x, low + half), high - half)
-        strip, highest = self._strip, self._ceiling - 3 * self._strip
-        for lines in (0, 1, -2, 2, -3):  # -1 would lie on the curve itself
-            note = (at - half, at + half, y + lines * strip, y + (lines + 1) * strip)
-            clear = not any(_overlap(note, other) for other in notes)
-            if clear and 0 <= note[2] <= highest:
-                break
+        top = self._ceiling - 2 * self._strip
+        note = place_note(x, y, half, self._strip, (low, high), top, notes)
         notes.append(note)
         return [np.append(column, value) for column, value in zip(boxes, note, strict=True)]
 
@@ -232,11 +225,6 @@ class MemoryChart(ChartPlot):
         count = len(bands.x0)
         x0, x1 = bands.x0 / self.units, bands.x1 / self.units
         item.set_rects(x0, x1, np.full(count, y0), np.full(count, y1), kind)
-
-
-def _overlap(one: Note, other: Note) -> bool:
-    beside = one[1] <= other[0] or other[1] <= one[0]
-    return not (beside or one[3] <= other[2] or other[3] <= one[2])
 
 
 def set_levels(

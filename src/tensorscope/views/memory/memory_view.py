@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from psygnal import SignalInstance
 from PySide6.QtCore import QEvent, Qt, QTimer
@@ -19,7 +19,7 @@ from tensorscope.models.memory_axis import EVENT, TIME
 from tensorscope.models.memory_curves import MemoryCurves
 from tensorscope.models.memory_marks import MemoryMarks
 from tensorscope.models.memory_model import MemoryModel
-from tensorscope.models.memory_snapshot import ALL_DEVICES, MemoryIntent, MemorySnapshot
+from tensorscope.models.memory_snapshot import MemoryIntent, MemorySnapshot
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.csv_file import write_csv
@@ -31,9 +31,9 @@ from tensorscope.views.memory.memory_search import MemorySearch
 from tensorscope.views.memory.memory_side import MemorySide
 from tensorscope.views.memory.memory_texts import MemoryTexts
 from tensorscope.views.memory.moment_readout import MomentReadout
-from tensorscope.views.memory.regrouping import Regrouping
 from tensorscope.views.memory.selected_block import SelectedBlock
 from tensorscope.views.memory.series_names import SeriesNames
+from tensorscope.views.memory.stacked_series import StackedSeries
 from tensorscope.views.memory.window_mover import WindowMover
 from tensorscope.views.names import Names
 from tensorscope.views.picture import write_picture
@@ -56,7 +56,6 @@ class MemoryView(SessionView):
         self._names = Names(self)
         self._series = SeriesNames(self._names, self)
         self._texts = MemoryTexts(self._names, self)
-        self._regrouping = Regrouping(self)
         self._search = MemorySearch(self)
         self._later = self._timer(self.refresh, 0)
         self._build()
@@ -70,6 +69,7 @@ class MemoryView(SessionView):
         self._model = MemoryModel(session.store)
         self._curves, self._marks = MemoryCurves(session.store), MemoryMarks(session.store)
         self._mover.take(self._model)
+        self._stacked.take(self._model, session.store)
         self._selected.take(session)
         self._readout.take(session, self._marks)
         self._waiting = self._began = False
@@ -96,6 +96,7 @@ class MemoryView(SessionView):
         self._chart = MemoryChart(self)
         self._side = MemorySide(self._names, self)
         self._legend = self._side.legend
+        self._stacked = StackedSeries(self._bar, self._chart, self._side, self._series, self)
         self._mover = WindowMover(self._chart, self._bar, self)
         self._selected = SelectedBlock(line, self._side.details, self._chart, self._texts, self)
         middle = QSplitter(Qt.Orientation.Horizontal, self)
@@ -129,7 +130,6 @@ class MemoryView(SessionView):
         chart.hovered.connect(self._readout.point_at)
         chart.hover_left.connect(self._on_hover_left)
         chart.clicked.connect(self._on_clicked)
-        bar.group_chosen.connect(self._on_group)
         bar.device_chosen.connect(self._on_device)
         bar.axis_chosen.connect(self._label_axes)
         bar.shown_changed.connect(self.refresh)
@@ -141,7 +141,7 @@ class MemoryView(SessionView):
             shortcut.activated.connect(slot)
         self._legend.hidden_changed.connect(self.refresh)
         self._side.blocks.chosen.connect(self._on_listed)
-        self._regrouping.done.connect(self._on_grouped)
+        self._stacked.changed.connect(self.refresh)
         self._search.done.connect(self.refresh)
 
     # -- what the window asks -------------------------------------------------------------------
@@ -155,7 +155,6 @@ class MemoryView(SessionView):
         for signal, slot in self._connections():
             signal.disconnect(slot, missing_ok=True)
         self._take(session)
-        self._regrouping.set_store(session.store)
         self._search.set_store(session.store)
         for signal, slot in self._connections():
             signal.connect(slot)
@@ -189,8 +188,8 @@ class MemoryView(SessionView):
                 self._legend.set_bytes(None)
             return
         self._begin()
-        self._regroup()
-        self._show_series()
+        self._stacked.keep()
+        self._stacked.show()
         intent = self._mover.intent = replace(
             self._mover.intent, columns=self._chart.columns, hidden=self._legend.hidden_series(),
             end_step=self._session.current_step, axis=self._bar.axis,
@@ -232,7 +231,7 @@ class MemoryView(SessionView):
 
     def is_idle(self) -> bool:
         """Return whether every event that arrived is in the picture, and blocks were listed once."""
-        busy = self._waiting or self._regrouping.is_busy or self._search.is_busy
+        busy = self._waiting or self._stacked.is_busy or self._search.is_busy
         return not busy and (self._readout.listed or not len(self._model.live))
 
     def snapshot(self) -> MemorySnapshot | None:
@@ -248,43 +247,10 @@ class MemoryView(SessionView):
         if file_format != "csv":
             write_picture(self, path, file_format)
             return
-        series = (
-            self._series.ids(None)
-            if self._model.grouped is None
-            else self._series.series(self._model.grouped)
-        )
         rows = [] if self._mover.snapshot is None else csv_rows(self._mover.snapshot)
-        write_csv(path, csv_header(self._bar.axis, series), rows)
+        write_csv(path, csv_header(self._bar.axis, self._stacked.column_names()), rows)
 
-    # -- grouping and search --------------------------------------------------------------------
-
-    def _regroup(self) -> None:
-        if self._bar.group != CATEGORY:
-            device = None if self._model.device == ALL_DEVICES else self._model.device
-            self._regrouping.keep(self._bar.group, device, self._bar.module_depth)
-
-    def _on_grouped(self, grouped: Any) -> None:
-        if self._bar.group == grouped.group:
-            self._model.grouped = grouped
-            self.refresh()
-
-    def _on_group(self) -> None:
-        if self._bar.group == CATEGORY:
-            self._regrouping.cancel()
-            self._model.grouped = None
-        self.refresh()
-
-    def _show_series(self) -> None:
-        grouped, theme = self._model.grouped, chart_theme(self)
-        colours = list(theme.categories)
-        if grouped is not None:
-            colours = theme.series(len(grouped.labels), grouped.others > 0)
-        heading = self._series.groups()[CATEGORY if grouped is None else grouped.group]
-        names, ids = self._series.series(grouped), self._series.ids(grouped)
-        order = self._model.order if grouped is not None else tuple(reversed(self._model.order))
-        self._legend.set_series(heading, names, ids, colours, order)
-        self._chart.set_series_colours(colours)
-        self._side.blocks.set_colours(theme.categories if grouped is None else ())
+    # -- what the person does -------------------------------------------------------------------
 
     def _on_search(self, text: str) -> None:
         self._search.look_for(text)
@@ -304,14 +270,13 @@ class MemoryView(SessionView):
         self._session.select(Selection(storage=address, alloc_row=row))
         self._mover.go_to(begin_ns)
 
-    # -- what the person does -------------------------------------------------------------------
-
     def _on_window(self, steps: int) -> None:
         self._mover.show_steps(steps)
 
     def _on_device(self) -> None:
         self._model = MemoryModel(self._session.store, self._bar.device)
         self._mover.model, self._mover.snapshot = self._model, None
+        self._stacked.take(self._model, self._session.store)
         self.refresh()
 
     def _on_step(self, step: int) -> None:
@@ -372,7 +337,7 @@ class MemoryView(SessionView):
 
     def _retheme(self) -> None:
         self._chart.set_theme(chart_theme(self))
-        self._show_series()
+        self._stacked.show()
 
     def _retranslate(self) -> None:
         self._bar.retranslate()
@@ -380,7 +345,7 @@ class MemoryView(SessionView):
         self._chart.setAccessibleName(self.tr("Live bytes over time, stacked"))
         self._label_axes()
         self._selected.write_line()
-        self._show_series()
+        self._stacked.show()
         self._show_message()
 
     def _label_axes(self) -> None:
