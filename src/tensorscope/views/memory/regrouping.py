@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import time
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from tensorscope.compute.cancelling import Cancelled
 from tensorscope.models.allocations import Allocations, find_allocations
@@ -27,12 +28,17 @@ class Regrouping(QObject):
     """Answers with a `Grouped` when it is made; lives in the GUI thread."""
 
     done = Signal(object)
+    due = Signal()
+    """The answer cannot be continued, and enough time has passed: ask again."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._store = SessionStore()
         self._job = NewestJob(self)
         self._job.done.connect(self._on_done)
+        self._rest = QTimer(self)
+        self._rest.setSingleShot(True)
+        self._rest.timeout.connect(self.due)
         self._wanted: tuple[Any, ...] = ()
         self._answer: Grouped | None = None
         self._blocks: Allocations | None = None
@@ -41,8 +47,8 @@ class Regrouping(QObject):
 
     @property
     def is_busy(self) -> bool:
-        """Whether an answer is on its way."""
-        return self._job.waiting
+        """Whether an answer is on its way, or will be asked for soon."""
+        return self._job.waiting or self._rest.isActive()
 
     def set_store(self, store: SessionStore) -> None:
         """Work on another session."""
@@ -52,6 +58,7 @@ class Regrouping(QObject):
     def cancel(self) -> None:
         """Forget what was asked for."""
         self._job.cancel()
+        self._rest.stop()
         self._wanted, self._answer, self._rest_until = (), None, 0.0
 
     def keep(self, group: str, device: int | None, depth: int) -> None:
@@ -59,6 +66,7 @@ class Regrouping(QObject):
         wanted = (group, device, depth)
         if wanted == self._wanted and (self._job.waiting or not self._is_due()):
             return
+        self._rest.stop()
         self._wanted, self._answer, self._begun_at = wanted, None, time.monotonic()
         store, known = FrozenStore(self._store), self._blocks
 
@@ -70,9 +78,13 @@ class Regrouping(QObject):
 
     def _is_due(self) -> bool:
         """Return whether the answer cannot be continued, or tells of the beginning of a session only."""
-        if self._answer is None or time.monotonic() < self._rest_until:
+        if self._answer is None:
             return False
-        return self._answer.tail.stopped or self._answer.rows > GROWTH * self._ranked_rows
+        wait_s = self._rest_until - time.monotonic()
+        if self._answer.tail.stopped and wait_s > 0 and not self._rest.isActive():
+            self._rest.start(math.ceil(1e3 * wait_s))
+        grown = self._answer.rows > GROWTH * self._ranked_rows
+        return wait_s <= 0 and (self._answer.tail.stopped or grown)
 
     def _on_done(self, generation: int, result: object) -> None:
         if not self._job.accept(generation):

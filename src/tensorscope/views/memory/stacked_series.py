@@ -29,6 +29,7 @@ class StackedSeries(QObject):
         self._model = MemoryModel(SessionStore())
         self._regrouping = Regrouping(self)
         self._regrouping.done.connect(self._on_grouped)
+        self._regrouping.due.connect(self.changed)
         bar.group_chosen.connect(self._on_group)
 
     @property
