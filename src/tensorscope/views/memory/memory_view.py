@@ -126,6 +126,7 @@ class MemoryView(SessionView):
     def _connect(self) -> None:
         chart, bar = self._chart, self._bar
         self._mover.dragged.connect(self._later.start)
+        self._mover.dragged.connect(self._list_later.start)  # the list waits until the window rests
         self._mover.jumped.connect(self.refresh)
         chart.hovered.connect(self._readout.point_at)
         chart.hover_left.connect(self._on_hover_left)
