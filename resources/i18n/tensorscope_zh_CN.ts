@@ -1699,8 +1699,12 @@
         <translation>未找到“{text}”</translation>
     </message>
     <message>
-        <source>{count} allocations found, {size} in all · Enter goes to the next</source>
-        <translation>找到 {count} 次分配，共 {size} · 回车转到下一个</translation>
+        <source>Found {number} of {count}, {size} in all · F3: next, Shift+F3: previous</source>
+        <translation>找到 {count} 个中的第 {number} 个，共 {size} · F3：下一个，Shift+F3：上一个</translation>
+    </message>
+    <message>
+        <source>{count} allocations found, {size} in all · Enter or F3 goes to the next</source>
+        <translation>找到 {count} 次分配，共 {size} · 按 Enter 或 F3 转到下一个</translation>
     </message>
 </context>
 <context>
@@ -1741,10 +1745,6 @@
         <translation>释放 {size}</translation>
     </message>
     <message>
-        <source>Allocator bytes, exact: {events} events in view, peak {peak}</source>
-        <translation>分配器字节，精确值：视图内 {events} 个事件，峰值 {peak}</translation>
-    </message>
-    <message>
         <source>differs from the recorder&apos;s own total by {size}</source>
         <translation>与记录器自身总量相差 {size}</translation>
     </message>
@@ -1769,8 +1769,40 @@
         <translation>在空档中丢失</translation>
     </message>
     <message>
+        <source>there before the recording</source>
+        <translation>记录开始前已存在</translation>
+    </message>
+    <message>
         <source>still alive</source>
         <translation>仍存活</translation>
+    </message>
+    <message>
+        <source>freed {time} ms later</source>
+        <translation>{time} 毫秒后释放</translation>
+    </message>
+    <message>
+        <source>after {time} ms</source>
+        <translation>存活 {time} 毫秒后</translation>
+    </message>
+    <message>
+        <source>“{name}” begins</source>
+        <translation>“{name}”开始</translation>
+    </message>
+    <message>
+        <source>a request of {size} failed</source>
+        <translation>申请 {size} 失败</translation>
+    </message>
+    <message>
+        <source>{size} reserved ({action})</source>
+        <translation>保留了 {size}（{action}）</translation>
+    </message>
+    <message>
+        <source>{size} given back ({action})</source>
+        <translation>归还了 {size}（{action}）</translation>
+    </message>
+    <message>
+        <source>Allocator bytes, exact · events in view: {events} · peak {peak}</source>
+        <translation>分配器字节（精确）· 视图内事件数：{events} · 峰值 {peak}</translation>
     </message>
     <message>
         <source>{size} · {category} · {name} · 0x{address:x} · {begin} → {end}</source>

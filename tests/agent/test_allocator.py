@@ -473,3 +473,12 @@ def test_that_any_use_of_tensors_adds_up_to_what_is_alive(script: list[tuple[str
         storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in alive}
         assert harness.context.memory_totals()[0] == sum(storages.values())
         assert Replay(harness.frames).live() == sum(storages.values())
+
+
+@pytest.mark.parametrize(("from_the_start", "said"), [(True, False), (False, True)])
+def test_that_a_recorder_that_came_late_says_what_is_in_no_total(from_the_start: bool, said: bool) -> None:
+    model = mlp()
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    with Harness(model, optimizer, build=no_compiler, wait=from_the_start) as harness:
+        harness.train_step(lambda: torch.randn(4, 32))
+        assert ("Attached while the program ran" in harness.capture.recorder_note) is said

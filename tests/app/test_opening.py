@@ -39,12 +39,12 @@ def test_that_reading_a_file_can_be_given_up(qapp, qtbot, tmp_path, monkeypatch)
     load_session = session_opening.load_session
     answers = []
 
-    def slow(path, progress):
+    def slow(path, progress, **options):
         answers.append(progress(25, 100))
         asked.set()
         assert go_on.wait(20)
         answers.append(progress(50, 100))
-        return load_session(path, progress)
+        return load_session(path, progress, **options)
 
     monkeypatch.setattr(session_opening, "load_session", slow)
     assert not window.opening.isVisible()

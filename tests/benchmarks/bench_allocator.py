@@ -114,6 +114,19 @@ def mem_tracker(loop: Loop) -> Iterator[Callable[[], None]]:
         yield step
 
 
+@contextlib.contextmanager
+def dispatch(loop: Loop) -> Iterator[Callable[[], None]]:
+    """Use a dispatch mode that does nothing: the floor of every recorder made of one."""
+    from torch.utils._python_dispatch import TorchDispatchMode
+
+    class Nothing(TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with Nothing():
+        yield loop.step
+
+
 def block_seconds(loop: Loop, way: Callable[[Loop], AbstractContextManager[Callable[[], None]]]) -> float:
     with way(loop) as step:
         start = time.process_time()
@@ -201,6 +214,37 @@ def drain_seconds(loop: Loop) -> tuple[float, int]:
     return statistics.median(took[2:]), events
 
 
+def categories_seconds(loop: Loop) -> tuple[float, float]:
+    """Return the seconds from the 10th step until the categories are there: ours, and the profiler's."""
+    from tensorscope.core.wire import decode_parts, encode_parts
+    from tensorscope.models.memory_model import MemoryModel
+    from tensorscope.models.session_model import SessionModel
+
+    with Harness(loop.model, loop.optimizer) as harness:
+        for _ in range(10):
+            loop.optimizer.zero_grad()
+            logits = harness.forward(loop.tokens)
+            harness.backward(nn.functional.cross_entropy(logits.flatten(0, 1), loop.tokens.flatten()))
+            harness.optimize()
+            harness.boundary()
+        start, session = time.process_time(), SessionModel()
+        strings, _ = harness.context.interner.frames_since(1)
+        for frame in (*strings, *harness.frames):
+            session.ingest(decode_parts(*encode_parts(frame)))
+        model = MemoryModel(session.store)
+        while model.update(1 << 20):
+            pass
+        assert model.mismatch_bytes == 0
+        ours = time.process_time() - start
+    options = {"profile_memory": True, "record_shapes": True, "with_stack": True}
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], **options) as profile:
+        for _ in range(10):
+            loop.step()
+    start = time.process_time()
+    profile._memory_profile()
+    return ours, time.process_time() - start
+
+
 def main(seconds: float) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -213,6 +257,7 @@ def main(seconds: float) -> None:
         "totals": recorder(rows=False),
         "python": recorder(build=no_compiler),
         "profiler": profiler,
+        "dispatch": dispatch,
     }
     if importlib.util.find_spec("torch.distributed._tools.mem_tracker"):
         ways["mem_tracker"] = mem_tracker
@@ -224,6 +269,7 @@ def main(seconds: float) -> None:
     say("allocator.native_step_ratio", found["native"], "x plain", **peer)
     say("allocator.totals_step_ratio", found["totals"], "x plain", **peer)
     say("allocator.python_step_ratio", found["python"], "x plain", **peer)
+    say("allocator.native_step_ratio", found["native"], "x plain", "empty dispatch mode", found["dispatch"])
     if "mem_tracker" in found:
         say(
             "allocator.native_step_ratio",
@@ -237,6 +283,8 @@ def main(seconds: float) -> None:
     say("allocator.play_event", playing * 1e9, "ns")
     say("allocator.end_step", drain * 1e3, "ms", "plain step", round(plain_seconds * 1e3, 4))
     say("allocator.build", build, "s")
+    ours, theirs = categories_seconds(loop)
+    say("allocator.categories_of_10_steps", ours, "s", "profiler's _memory_profile()", theirs)
 
 
 if __name__ == "__main__":

@@ -31,6 +31,10 @@ from tensorscope.core.wire import Frame
 INFERRED = "(inferred)"
 """Module name of events that nobody reported but that must have happened."""
 _MAX_INPUTS = 4096
+LATE = (
+    "Attached while the program ran: memory of the CPU from before that no parameter, gradient, buffer or "
+    "optimizer state lies in is in no total. The process memory (RSS) holds it."
+)
 
 
 Recorder = NativeRecorder | PythonRecorder
@@ -83,7 +87,8 @@ class AllocatorCapture(Capture):
         """What the recorder in use cannot see and why it is in use, for hello."""
         if self.recorder is None:
             return "The memory recorder is being built." if self._build.running else ""
-        return self.recorder.note
+        late = "" if self._wait else LATE
+        return " ".join(filter(None, (self.recorder.note, late)))
 
     def start(self) -> None:
         """Begin to record, now or as soon as the recorder is built."""
