@@ -87,7 +87,7 @@ def child(path: str) -> None:
         centre, half = (low + high) / 2, (high - low) / 2
         factor = 0.8 if number % 20 < 10 else 1.25
         at = time.perf_counter()
-        view._on_moved(centre + 0.05 * half - factor * half, centre + 0.05 * half + factor * half)
+        view._chart.moved.emit(centre + 0.05 * half - factor * half, centre + 0.05 * half + factor * half)
         view.refresh()
         view._chart.grab()
         frames.append(1000 * (time.perf_counter() - at))

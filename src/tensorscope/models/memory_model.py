@@ -173,20 +173,20 @@ class MemoryModel:
         starts = known[_run_starts(known, high[known], low[known])]
         stops = _run_stops(known, starts)
         shown = np.setdiff1d(np.arange(live.series), list(intent.hidden))
-        parts = live.series_bytes(high[starts])
+        end_point = axis.point_at(last)
+        found = live.series_bytes(np.append(high[starts], end_point))
+        parts, now_bytes = found[:-1], found[-1]
         stack = np.zeros_like(parts)
         stack[:, shown] = parts[:, shown]
         total = live.total_bytes
-        end_point = axis.point_at(last)
-        peak = int(starts[np.argmax(total[high[starts]])]) if len(starts) else -1
-        peak_point = int(high[peak]) if peak >= 0 else -1
+        peak = int(np.argmax(total[high[starts]])) if len(starts) else -1
+        peak_point = int(high[starts[peak]]) if peak >= 0 else -1
         return MemorySnapshot(
             axis=intent.axis, units=axis.units_per_label, window=window, x0=edges[starts], x1=edges[stops],
             series_bytes=stack, high_bytes=total[high[starts]], low_bytes=total[low[starts]],
-            now_bytes=live.series_bytes(np.array([end_point]))[0],
-            peak_x=axis.of_point(peak_point) if peak_point >= 0 else -1,
+            now_bytes=now_bytes, peak_x=axis.of_point(peak_point) if peak_point >= 0 else -1,
             peak_t_ns=int(live.times_ns[peak_point]) if peak_point >= 0 else -1,
-            peak_bytes=live.series_bytes(np.array([peak_point]))[0], order=self.order,
+            peak_bytes=parts[peak] if peak >= 0 else np.zeros(live.series, np.int64), order=self.order,
             phases=self._bands("phase", first, last, intent.end_step, axis),
             steps=self._bands("step", first, last, intent.end_step, axis),
             gaps=self._gaps(first, last, axis),

@@ -18,6 +18,7 @@ from tensorscope.models.memory_snapshot import Bands, MemorySnapshot
 from tensorscope.views.items.chart_axes import BytesAxis, MomentsAxis
 from tensorscope.views.items.chart_plot import ChartPlot
 from tensorscope.views.items.chart_theme import ChartTheme, cosmetic, with_alpha
+from tensorscope.views.items.curve_item import CurveItem
 from tensorscope.views.items.label_item import LabelItem
 from tensorscope.views.items.mark_item import MarkItem
 from tensorscope.views.items.note_places import Note, place_note
@@ -39,10 +40,10 @@ class MemoryChart(ChartPlot):
         self.tints = self.add(RectBatchItem(), 0)
         self.stack = self.add(RectBatchItem(), 1)
         self.gaps = self.add(RectBatchItem(), 2)
-        self.low_line = self.add(pg.PlotCurveItem(connect="finite"), 3)
-        self.high_line = self.add(pg.PlotCurveItem(connect="finite"), 4)
-        self.curve_lines = {name: self.add(pg.PlotCurveItem(stepMode=None), 4) for name in CURVES}
-        self.found_line = self.add(pg.PlotCurveItem(connect="finite", fillLevel=0), 3.5)
+        self.low_line = self.add(CurveItem(connect="finite"), 3)
+        self.high_line = self.add(CurveItem(connect="finite"), 4)
+        self.curve_lines = {name: self.add(CurveItem(stepMode=None), 4) for name in CURVES}
+        self.found_line = self.add(CurveItem(connect="finite", fillLevel=0), 3.5)
         self.lifetime = self.add(RectBatchItem(), 5)
         self.marks = self.add(MarkItem(), 5.5)
         self.phase_strip = self.add(RectBatchItem(), 6)
@@ -228,7 +229,7 @@ class MemoryChart(ChartPlot):
 
 
 def set_levels(
-    line: pg.PlotCurveItem, x0: NDArray[np.number], x1: NDArray[np.number], y: NDArray[np.number], shown: bool
+    line: CurveItem, x0: NDArray[np.number], x1: NDArray[np.number], y: NDArray[np.number], shown: bool
 ) -> None:
     """Draw a level line over each column; broken where columns do not touch."""
     line.setVisible(shown)
