@@ -10,6 +10,7 @@ standard input: {"kind": "events" or "steps", "range": "A:B"}; anything else mea
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import resource
 import sys
@@ -29,6 +30,7 @@ LEAST_BYTES = 2 << 30
 
 def main(argv: list[str]) -> int:
     """Read the file and return the exit code."""
+    gc.disable()  # millions of containers that all stay, in a process that ends with them
     settings = _settings(argv)
     path: Path = settings.file
     try:

@@ -5,7 +5,6 @@ The schema is that of ``torch/csrc/cuda/memory_snapshot.cpp``; what it does not 
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
@@ -104,9 +103,8 @@ class _Snapshot:
         if not set(map(type, events)) <= {dict}:
             raise ReaderError("an event of its trace is not a dictionary.")
         file, strings = self.file, self.file.strings
-        actions = _field(events, "action", "")
         columns: Columns = {
-            "action": strings.ids_of(actions), "address": unsigned(_addresses(events)),
+            "action": strings.ids_of(_field(events, "action", "")), "address": unsigned(_addresses(events)),
             "size_bytes": integers(_field(events, "size", 0)),
             "device": devices.astype(np.int64),
             "stream": self.stream_of(_field(events, "stream", 0)),
@@ -118,7 +116,7 @@ class _Snapshot:
         if sum(map(bool, self.traces)) > 1:
             order = _merged_order(columns["t_ns"], devices)
             columns = {name: values[order] for name, values in columns.items()}
-        self._count_unknown(actions, events)
+        self._count_unknown(columns["action"], events)
         return columns, self._kinds(columns["action"])
 
     def _times(self, events: Sequence[Mapping[str, Any]], devices: NDArray[Any]) -> NDArray[np.int64]:
@@ -156,10 +154,11 @@ class _Snapshot:
         kind[completed] = FREED
         return kind
 
-    def _count_unknown(self, actions: Sequence[Any], events: Sequence[Mapping[str, Any]]) -> None:
-        for action, count in Counter(map(str, actions)).items():
-            if action not in ACTIONS:
-                self.file.count_unknown(f"action {action[:40]}", count)
+    def _count_unknown(self, actions: NDArray[np.int64], events: Sequence[Mapping[str, Any]]) -> None:
+        for action, count in zip(*np.unique(actions, return_counts=True), strict=True):
+            name = self.file.strings.values[action]
+            if name not in ACTIONS:
+                self.file.count_unknown(f"action {name[:40]}", int(count))
         for key in set().union(*({*event} for event in events[:1000]), {*events[-1]} if events else ()):
             if key not in _EVENT_KEYS:
                 self.file.count_unknown(f"event key {str(key)[:40]}")
