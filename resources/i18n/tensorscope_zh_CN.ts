@@ -3073,8 +3073,8 @@
 <context>
     <name>VerdictsPanel</name>
     <message>
-        <source>Nothing is wrong: no failed request, no thrash, no blocks held for other streams, no idle cache.</source>
-        <translation>没有问题：无失败请求、无反复申请、无为其他流滞留的块、无闲置缓存。</translation>
+        <source>Nothing found: no request failed, no memory was given back only to be asked for again, no block waited for another stream, and less than half of what was reserved lay idle at the end.</source>
+        <translation>没有发现问题：没有失败的请求，没有内存刚归还又被重新申请，没有内存块等待其他流，结束时闲置的保留内存不到一半。</translation>
     </message>
     <message>
         <source>Verdicts are about CUDA&apos;s caching allocator. This session has no trace of it: open a memory snapshot, or attach to a program on a CUDA device.</source>

@@ -157,4 +157,4 @@ def test_that_a_whole_snapshot_is_healthy(qtbot):
     toy.allocate(3 * MIB)
     session = fed(SessionModel("a"), list(frames_of(read_document(toy.snapshot()), "a.pickle")))
     view = shown(qtbot, "verdicts", session)
-    assert "Nothing is wrong" in view.findChild(QLabel, "verdictsMessage").text()
+    assert "Nothing found" in view.findChild(QLabel, "verdictsMessage").text()

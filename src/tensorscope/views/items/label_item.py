@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 from tensorscope.views.items.rect_array import Floats
 
 MAX_LABELS = 300
+_CENTRED = Qt.AlignmentFlag.AlignCenter
 
 
 class LabelItem(pg.GraphicsObject):
@@ -24,6 +25,8 @@ class LabelItem(pg.GraphicsObject):
     def __init__(self) -> None:
         super().__init__()
         self.font = QFont()
+        self.plate: QColor | None = None
+        """Painted behind each text, so that lines do not cross it."""
         self.drawn = 0
         """Labels drawn by the last paint (tests)."""
         nothing = np.empty(0)
@@ -64,7 +67,11 @@ class LabelItem(pg.GraphicsObject):
                 continue
             box = QRectF(transform.map(QPointF(left, y0)), transform.map(QPointF(right, y1))).normalized()
             if metrics.horizontalAdvance(text) + 4 <= box.width():
+                if self.plate is not None:
+                    painter.fillRect(
+                        metrics.boundingRect(box, _CENTRED, text).adjusted(-3, 0, 3, 0), self.plate
+                    )
                 painter.setPen(colour)
-                painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+                painter.drawText(box, _CENTRED, text)
                 self.drawn += 1
         painter.setTransform(transform)

@@ -36,7 +36,7 @@ def cell_text(kind: str, value: Any) -> str:
     if kind == COUNT:
         return f"{value:,}"
     if kind == PERCENT:
-        return f"{100 * value:.1f} %"
+        return f"{100 * value:.1f} %".replace("-0.0", "0.0").replace("-", "−")
     if kind == MS:
         return f"{value:,.2f} ms"
     return f"{value:.6f} s" if kind == SECONDS else str(value)

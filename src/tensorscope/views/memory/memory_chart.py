@@ -48,7 +48,7 @@ class MemoryChart(ChartPlot):
         self.marks = self.add(MarkItem(), 5.5)
         self.phase_strip = self.add(RectBatchItem(), 6)
         self.step_strip = self.add(RectBatchItem(), 6)
-        self.labels = self.add(LabelItem(), 8)
+        self.labels, self.notes = self.add(LabelItem(), 8), self.add(LabelItem(), 8)
         self.cursor_line = self.add(pg.InfiniteLine(angle=90, movable=False), 9)
         self.cursor_line.hide()
         self.moment_line = self.add(pg.InfiniteLine(angle=90, movable=False), 8.5)
@@ -63,6 +63,7 @@ class MemoryChart(ChartPlot):
         self.theme = theme
         self.set_colours(theme.background, theme.text, theme.grid)
         self.tints.set_brushes(theme.phase_tints())
+        self.notes.plate = with_alpha(theme.background, 200)
         self.gaps.set_brushes([QBrush(theme.muted, Qt.BrushStyle.BDiagPattern)])
         self.phase_strip.set_brushes([QBrush(colour) for colour in theme.phases])
         shades = [with_alpha(theme.text, 18), with_alpha(theme.text, 40), with_alpha(theme.accent, 160)]
@@ -111,6 +112,7 @@ class MemoryChart(ChartPlot):
         self.show_range(x=(first / self.units, last / self.units), y=(0, self._ceiling))
         self._set_bands(snapshot, current_step)
         self._set_labels(snapshot, phase_names)
+        self._set_notes(snapshot)
 
     def _set_curves(self, curves: list[Curve], end: int) -> None:
         """Draw each curve as the level that it has until its next point."""
@@ -183,19 +185,25 @@ class MemoryChart(ChartPlot):
         x1 = np.concatenate([phases.x1, steps.x1]) / self.units
         y0 = np.repeat([ceiling - 2 * strip, ceiling - strip], [len(phases.kind), len(steps.kind)])
         y1 = y0 + strip
-        boxes, notes = [x0, x1, y0, y1], list[Note]()
+        self.labels.font = self.font()
+        self.labels.set_labels(x0, x1, y0, y1, texts, colours)
+
+    def _set_notes(self, snapshot: MemorySnapshot) -> None:
+        """Name the peak and the end of each curve."""
+        boxes, texts, colours = list[Note](), list[str](), list[QColor]()
         peak = int(snapshot.peak_bytes.sum())
         if peak > 0 and self.high_line.isVisible():
-            boxes = self._with_note(boxes, notes, snapshot.peak_x / self.units, peak)
+            boxes.append(self._note_place(snapshot.peak_x / self.units, peak, boxes))
             texts.append(self.tr("Peak {size}").format(size=format_bytes(peak)))
-            colours.append(theme.text)
+            colours.append(self.theme.text)
+        looks = _curve_looks(self.theme)
         for curve in self._curves:
             if len(curve.x):
-                boxes = self._with_note(boxes, notes, snapshot.window[1] / self.units, curve.bytes[-1])
+                boxes.append(self._note_place(snapshot.window[1] / self.units, curve.bytes[-1], boxes))
                 texts.append(self._curve_text(curve.name, int(curve.bytes[-1])))
-                colours.append(_curve_looks(theme)[curve.name][0])
-        self.labels.font = self.font()
-        self.labels.set_labels(*boxes, texts, colours)
+                colours.append(looks[curve.name][0])
+        self.notes.font = self.font()
+        self.notes.set_labels(*np.array(boxes, float).reshape(-1, 4).T, texts, colours)
 
     def _curve_text(self, name: str, size: int) -> str:
         text: str = {
@@ -211,14 +219,12 @@ class MemoryChart(ChartPlot):
         first, last = snapshot.window
         return int((last - first) * 2 * self.fontMetrics().height() / self.columns)
 
-    def _with_note(self, boxes: list[Floats], notes: list[Note], x: float, y: float) -> list[Floats]:
-        """Return `boxes` and one more near the point: moved sideways into the view, and off other notes."""
+    def _note_place(self, x: float, y: float, others: list[Note]) -> Note:
+        """Return a box near the point: moved sideways into the view, and off other notes."""
         low, high = self.x_range()
         half = (high - low) * 6 * self.fontMetrics().height() / max(1.0, float(self.box.width()))
         top = self._ceiling - 2 * self._strip
-        note = place_note(x, y, half, self._strip, (low, high), top, notes)
-        notes.append(note)
-        return [np.append(column, value) for column, value in zip(boxes, note, strict=True)]
+        return place_note(x, y, half, self._strip, (low, high), top, others)
 
     def _set_band(
         self, item: RectBatchItem, bands: Bands, y0: float, y1: float, kind: NDArray[np.int64]

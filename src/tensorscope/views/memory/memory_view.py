@@ -214,6 +214,8 @@ class MemoryView(SessionView):
         sources = self._session.store.records("source")
         untimed = bool(sources) and sources[-1].meta.get("ordered") == "event"
         self._bar.set_axis(EVENT if untimed else TIME, timed=not untimed)
+        if sources:  # most of a file of another tool lies in no step
+            self._mover.show_steps(0)
         self._bar.set_group("stack" if sources and not self._model.has_categories else CATEGORY)
         if self._bar.group == CATEGORY:
             self._model.grouped = None

@@ -106,6 +106,7 @@ class ComputedPanel(MemoryPanel):
     def _show(self) -> None:
         self._stack.setCurrentWidget(self.message if self.answer is None else self.body)
         if self.answer is not None:
+            self.message.clear()
             self.show_answer()
         elif self._problem:
             self.message.setText(

@@ -28,7 +28,7 @@ from tensorscope.views.names import Names
 
 LATER_MS = 30
 MARGIN = 0.02
-LEGEND_ENTRIES = 8
+LEGEND_ENTRIES, LEGEND_ENTRY_EM = 8, 11
 
 
 class MapPanel(ComputedPanel):
@@ -130,7 +130,6 @@ class MapPanel(ComputedPanel):
         """Show the map, the whole of it at first."""
         found: AddressMap = self.answer
         self._chart.show_map(found, self._colours(found))
-        self._show_legend(found)
         self._label_axis(found.axis)
         if not self._fitted:
             self._fitted = True
@@ -151,12 +150,14 @@ class MapPanel(ComputedPanel):
     def _show_legend(self, found: AddressMap) -> None:
         names, colours = self._series.series(found.grouped), self._colours(found)
         present = np.unique(found.class_id).tolist()
+        room = self._legend.width() // (LEGEND_ENTRY_EM * self.fontMetrics().height())
+        shown = min(LEGEND_ENTRIES, max(1, room))
         texts = [
             f'<span style="color:{colours[one].name()}">■</span> {names[one][-26:]}'
-            for one in present[:LEGEND_ENTRIES]
+            for one in present[:shown]
         ]
-        if len(present) > LEGEND_ENTRIES:
-            texts.append(self.tr("and {count} more").format(count=len(present) - LEGEND_ENTRIES))
+        if len(present) > shown:
+            texts.append(self.tr("and {count} more").format(count=len(present) - shown))
         self._legend.setText("&nbsp; ".join(texts))
 
     # -- the picture ----------------------------------------------------------------------------
@@ -165,6 +166,7 @@ class MapPanel(ComputedPanel):
         if self.answer is None:
             return
         found: AddressMap = self.answer
+        self._show_legend(found)
         window, size = self._chart.window(), self._chart.size_px()
         classes = int(found.class_id.max(initial=0)) + 1
         rects = found.x0, found.x1, found.y0, found.y1
