@@ -70,7 +70,8 @@ class VerdictsPanel(ComputedPanel):
         if len(store.tables["trace"]) or store.records("segments"):
             return self.tr(
                 "Nothing found: no request failed, no memory was given back only to be asked for again, no "
-                "block waited for another stream, and less than half of what was reserved lay idle at the end."
+                "block waited for another stream, and less than half of what was reserved lay idle at the "
+                "end."
             )
         return self.tr(
             "Verdicts are about CUDA's caching allocator. This session has no trace of it: open a "
