@@ -9,6 +9,7 @@ import torch
 from torch import nn
 
 from tensorscope.agent.capture.allocator import AllocatorCapture
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.context import Context
 from tensorscope.agent.interner import Interner
 from tensorscope.agent.program import Program
@@ -55,11 +56,11 @@ class Harness:
         return output
 
     def backward(self, loss: torch.Tensor) -> None:
-        self.capture.before_backward((loss,))
+        self.capture.before_backward(BackwardCall((loss,)))
         self.context.enter(2, 0)
         loss.backward()
         self.context.enter(0, 0)
-        self.capture.after_backward((loss,))
+        self.capture.after_backward(BackwardCall((loss,)), None)
 
     def optimize(self) -> None:
         assert self.optimizer is not None

@@ -6,6 +6,7 @@ import torch
 
 from tensorscope.agent.capture.autograd import AutogradCapture
 from tensorscope.agent.context import Context
+from tensorscope.agent.hooks import _call_of
 from tensorscope.agent.interner import Interner
 from tensorscope.agent.program import Program
 from tensorscope.core.wire import ARRAY_CODES, Frame, decode_parts, encode_parts
@@ -33,11 +34,15 @@ class Harness:
         self._original = torch.autograd._engine_run_backward
 
         def engine(roots, *args, **kwargs):
-            self.tell("before_backward", roots)
+            call = _call_of(roots, args, kwargs)
+            self.tell("before_backward", call)
             try:
-                return self._original(roots, *args, **kwargs)
-            finally:
-                self.tell("after_backward", roots)
+                found = self._original(roots, *args, **kwargs)
+            except BaseException as error:
+                self.tell("after_backward", call, error)
+                raise
+            self.tell("after_backward", call, None)
+            return found
 
         torch.autograd._engine_run_backward = engine
         self.tell("start")

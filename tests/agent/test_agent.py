@@ -19,6 +19,7 @@ from torch.utils.checkpoint import checkpoint
 
 import tensorscope
 from tensorscope.agent import captures
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.courier import THREAD_NAME
 from tensorscope.agent.interner import Interner
@@ -256,7 +257,7 @@ def test_that_hooks_without_their_partner_are_ignored(agent: Agent, window: Wind
     agent.modules.leave(net, (), None)
     agent.modules.enter(net, ())
     agent.steps.optimizer_ends(time.perf_counter_ns())
-    agent.backward_ends((torch.zeros(()),), True)
+    agent.backward_ends(BackwardCall((torch.zeros(()),)), None)
     train(4)
     window.wait(lambda: len(window.of("step")) == 5)
     depths = window.column("module", "depth")

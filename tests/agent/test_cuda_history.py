@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from tensorscope.agent.capture import cuda_history
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.cuda_history import CudaHistoryCapture
 from tensorscope.agent.capture.device_memory import DeviceMemoryCapture
 from tensorscope.agent.nvml import UNKNOWN, Nvml
@@ -124,7 +125,7 @@ def test_that_counts_of_phases_and_of_the_driver_arrive(device):
     harness = Harness(kinds=(DeviceMemoryCapture,))
     (capture,) = harness.captures
     capture.after_forward(None, None)
-    capture.after_backward(())
+    capture.after_backward(BackwardCall(()), None)
     capture.end_step(0)
     table = store_of(harness).tables["device_memory"]
     assert table["phase"].tolist() == [1, 2, 3]

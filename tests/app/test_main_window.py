@@ -320,7 +320,7 @@ def test_that_a_live_session_pauses_resumes_and_detaches(live, qtbot):
     actions["session.detach"].trigger()
     qtbot.waitUntil(lambda: session.state == "closed", timeout=20_000)
     assert live.controller.target.process.poll() is None, "the program goes on"
-    assert not actions["session.pause"].isEnabled()
+    qtbot.waitUntil(lambda: not actions["session.pause"].isEnabled(), timeout=20_000)
 
 
 def test_that_a_killed_program_leaves_all_it_had_sent_and_is_named(live, qtbot):

@@ -30,6 +30,7 @@ def window_process(*arguments: object) -> subprocess.Popen:
 
     def default_signals() -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
     return subprocess.Popen(
         [sys.executable, "-c", _WINDOW, *map(str, arguments)],

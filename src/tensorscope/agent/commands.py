@@ -111,6 +111,7 @@ def _level(agent: Agent, command: Command) -> Any:
 
 def _deep(agent: Agent, command: Command) -> Any:
     agent.deep_wanted = True
+    agent.gradients_wanted = agent.gradients_wanted or command.args.get("gradients") is True
 
 
 def _detach(agent: Agent, command: Command) -> Any:

@@ -38,10 +38,13 @@ class Context:
         The optimisations that are on now; `tensorscope.agent.toggles` alone writes it.
     deep
         What the graph capture knows of the deep step under way, for the captures that are told after it.
+    wants_gradients
+        Whether the next deep step measures the gradients that pass through the graph.
     """
 
     memory_totals: Callable[[], tuple[int, int]] | None = None
     deep: DeepStep | None = None
+    wants_gradients = False
 
     def __init__(self, interner: Interner, program: Program, emit: Callable[[Frame], None]) -> None:
         self.interner = interner

@@ -13,6 +13,8 @@ from torch.optim.optimizer import (
     register_optimizer_step_pre_hook,
 )
 
+from tensorscope.agent.capture.backward_call import BackwardCall
+
 
 class Listener(Protocol):
     """Who is told. No method may raise."""
@@ -23,11 +25,11 @@ class Listener(Protocol):
     def optimizer_ends(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """`Optimizer.step` is about to return: the step boundary."""
 
-    def backward_begins(self, roots: Any, accumulates: bool) -> None:
+    def backward_begins(self, call: BackwardCall) -> None:
         """The autograd engine is called."""
 
-    def backward_ends(self, roots: Any, accumulates: bool) -> None:
-        """The autograd engine has returned or raised."""
+    def backward_ends(self, call: BackwardCall, error: BaseException | None) -> None:
+        """The autograd engine has returned, or raised `error`."""
 
 
 class Hooks:
@@ -104,16 +106,17 @@ class Hooks:
                 _remove(self._base)
                 self._unwrap_engine()
                 return original(roots, *args, **kwargs)
-            accumulates = bool(kwargs.get("accumulate_grad"))
-            listener.backward_begins(roots, accumulates)
+            call = _call_of(roots, args, kwargs)
+            listener.backward_begins(call)
             try:
-                return original(roots, *args, **kwargs)
+                found = original(roots, *args, **kwargs)
             except BaseException as error:
                 # Our frame has no place in the user's traceback.
                 error.__traceback__ = error.__traceback__ and error.__traceback__.tb_next
+                listener.backward_ends(call, error)
                 raise
-            finally:
-                listener.backward_ends(roots, accumulates)
+            listener.backward_ends(call, None)
+            return found
 
         self._wrapper = torch.autograd._engine_run_backward = _engine_run_backward
 
@@ -122,6 +125,12 @@ class Hooks:
         if self._wrapper is not None and torch.autograd._engine_run_backward is self._wrapper:
             torch.autograd._engine_run_backward = self._original
         self._wrapper = self._original = None
+
+
+def _call_of(roots: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BackwardCall:
+    """Return what the engine is asked for: (gradients, keep_graph, create_graph, ...) follow the roots."""
+    keep, create = (*map(bool, args[1:3]), False, False)[:2]
+    return BackwardCall(tuple(roots), keep, create, bool(kwargs.get("accumulate_grad")))
 
 
 def _remove(handles: list[Any]) -> None:

@@ -11,6 +11,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from tensorscope.agent import commands, toggles
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.modules import ModulesCapture
 from tensorscope.agent.capture.steps import StepsCapture
 from tensorscope.agent.captures import Captures
@@ -58,6 +59,8 @@ class Agent:
         self.compiled = CompileWitness(self._compile_begins)
         self.level = options.level
         self.deep_wanted = options.deep_first
+        self.gradients_wanted = False
+        """Whether the next deep step measures gradients."""
         self.alive = False
         self.step_seconds = 0.0
         """How long the last step took, boundary to boundary."""
@@ -143,21 +146,21 @@ class Agent:
             self._guard(self._optimizer_ended, optimizer, perf_counter_ns())
             self._stop_script_if_done()
 
-    def backward_begins(self, roots: Any, accumulates: bool) -> None:
+    def backward_begins(self, call: BackwardCall) -> None:
         """The autograd engine is called."""
         if self._running is None or threading.get_ident() != self._thread:
             return
         now = perf_counter_ns()
         if not self.steps.in_backward:
-            self.captures.event("before_backward", roots)
-        self._guard(self.steps.backward_begins, now, accumulates)
+            self.captures.event("before_backward", call)
+        self._guard(self.steps.backward_begins, now, call.accumulates)
         self.steps.agent_ns += perf_counter_ns() - now
 
-    def backward_ends(self, roots: Any, accumulates: bool) -> None:
+    def backward_ends(self, call: BackwardCall, error: BaseException | None) -> None:
         """The autograd engine has returned or raised."""
         if not self.alive or threading.get_ident() != self._thread:
             return
-        self._guard(self._backward_ended, roots, accumulates, perf_counter_ns())
+        self._guard(self._backward_ended, call, error, perf_counter_ns())
         self._stop_script_if_done()
 
     # Between two steps ----------------------------------------------------------------------------
@@ -169,12 +172,12 @@ class Agent:
         if self.cycle.optimizer_stepped(optimizer):
             self._boundary(now_ns)
 
-    def _backward_ended(self, roots: Any, accumulates: bool, now_ns: int) -> None:
+    def _backward_ended(self, call: BackwardCall, error: BaseException | None, now_ns: int) -> None:
         if self._running is not None:
-            outermost = self.steps.backward_ends(now_ns, roots, accumulates)
+            outermost = self.steps.backward_ends(now_ns, call.roots, call.accumulates)
             if not outermost:
                 return
-            self.captures.event("after_backward", roots)
+            self.captures.event("after_backward", call, error)
             self.steps.agent_ns += perf_counter_ns() - now_ns
         if self.cycle.backward_ended():
             self._boundary(now_ns)
@@ -217,7 +220,8 @@ class Agent:
         else:
             resync = self.courier.wants_resync()
         level = "deep" if self.deep_wanted else self.level
-        self.deep_wanted = False
+        self.context.wants_gradients = self.deep_wanted and self.gradients_wanted
+        self.deep_wanted = self.gradients_wanted = False
         if self._running != level:
             self._switch(level)
         self.hooks.install_pairs(modules=not self.compiled.seen and not self.modules.broken)

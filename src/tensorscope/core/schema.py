@@ -24,7 +24,9 @@ different lengths. Their meta:
 ``heartbeat``  steps, outbox_bytes, dropped_frames, dropped_events, agent_cpu_ns
 ``toggle``     name, on, params, variant; sent when it took effect, step = first step it rules
 ``graph``      loss (float or null), root_names (list), compiled (bool), truncated (bool), backwards,
-               timed (bool), clock ("host": on CUDA, node times are those of the launches)
+               timed (bool), clock ("host": on CUDA, node times are those of the launches); since 0.3
+               gradients (bool: norms were measured), failed (str or null: what backward raised),
+               calls (list of {roots, retain_graph, create_graph, accumulates, t0_ns, t1_ns}), one a backward
 ``tensors``    truncated (bool)
 ``ops``        complete (bool)
 ``baseline``   reason ("start" | "resync"): every block alive at clock_ns, per device; alloc events
@@ -54,6 +56,11 @@ forward and alive when backward starts; *temporary*: everything else that died w
 ROLES = ("parameter", "gradient", "optimizer_state", "buffer", "input", "activation", "saved", "named")
 """What a row of ``tensors`` is; `role` columns hold the index."""
 BLOCK_STATES = ("inactive", "active_allocated", "active_pending_free")
+NODE_KINDS = ("plain", "custom", "checkpoint", "compiled", "distributed", "accumulate")
+"""What made an autograd node; `node_kind` columns hold the index. *custom*: an autograd.Function of the
+program; *checkpoint*: it saved nothing but a promise to compute it again, or is reentrant."""
+NONFINITE = ("", "nan", "inf")
+"""`*_nonfinite` columns hold the index."""
 LEVELS = ("pulse", "scope", "deep")
 COMMANDS = ("level", "deep", "toggles", "toggle", "values", "holders", "detach")
 
@@ -136,7 +143,14 @@ STREAM_COLUMNS: dict[str, dict[str, str]] = {
 }
 
 _ORIGIN = frozenset(("stack", "stream", "pool"))
-OPTIONAL_COLUMNS: dict[str, frozenset[str]] = {"alloc": _ORIGIN, "baseline": _ORIGIN}
+_SEEN_IN_BACKWARD = frozenset((
+    "node_begin_ns", "node_thread", "node_backward", "node_kind", "node_hooks", "node_grad_norm",
+    "node_nonfinite", "edge_input", "edge_output", "edge_grad_norm", "edge_nonfinite", "saved_version",
+    "write_storage", "write_seq", "write_op", "write_source",
+))  # fmt: skip
+OPTIONAL_COLUMNS: dict[str, frozenset[str]] = {
+    "alloc": _ORIGIN, "baseline": _ORIGIN, "graph": _SEEN_IN_BACKWARD,
+}  # fmt: skip
 """Columns that may be left out: zeros then."""
 
 RECORD_COLUMNS: dict[str, dict[str, str]] = {
@@ -186,14 +200,30 @@ RECORD_COLUMNS: dict[str, dict[str, str]] = {
         "node_saved_bytes": "i8",  # storages first saved here: none twice, none of parameters, buffers
         "node_source": "u4",  # string: "train.py:41", "" if unknown
         "node_backward_ns": "i8",  # -1 if not timed
+        "node_begin_ns": "i8",  # when backward last ran it; 0 if not timed
+        "node_thread": "u2",  # of backward, numbered as they came
+        "node_backward": "u2",  # the backward of this step in which it was first met
+        "node_kind": "u1",
+        "node_hooks": "u2",  # on a leaf's gradient; those on other nodes cannot be seen
+        "node_grad_norm": "f8",  # Euclidean, of the gradient it received; NaN where not measured
+        "node_nonfinite": "u1",
         "edge_from": "i4",  # consumer node (nearer the loss)
         "edge_to": "i4",  # next function
+        "edge_input": "u2",  # which of the consumer's next functions
+        "edge_output": "u2",  # which output of the next function's forward
+        "edge_grad_norm": "f8",  # of what the consumer sent along it; NaN where not measured
+        "edge_nonfinite": "u1",
         "saved_node": "i4",  # one entry per saved tensor
         "saved_name": "u4",  # string: "self", "weight"
         "saved_shape": "u4",  # string
         "saved_dtype": "u4",  # string
         "saved_bytes": "i8",  # of its whole storage
         "saved_storage": "u8",  # storage address
+        "saved_version": "i4",  # version counter when backward began
+        "write_storage": "u8",  # one entry per in-place write of the step, outside backward
+        "write_seq": "i8",  # nodes below this sequence number were made before it
+        "write_op": "u4",  # string: "aten.add_.Tensor"
+        "write_source": "u4",  # string
     },
     "tensors": {
         "name": "u4",  # string: "blocks.0.attn.qkv.weight", "….grad", "optimizer.exp_avg[…]"

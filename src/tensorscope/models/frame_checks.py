@@ -8,15 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tensorscope.core.errors import DataError
-from tensorscope.core.schema import BLOCK_STATES, CATEGORIES, LEVELS, PHASES, ROLES
+from tensorscope.core.schema import BLOCK_STATES, CATEGORIES, LEVELS, NODE_KINDS, NONFINITE, PHASES, ROLES
 
 _BOUNDS = {
     "phase": len(PHASES), "category": len(CATEGORIES), "level": len(LEVELS), "role": len(ROLES),
-    "block_state": len(BLOCK_STATES), "stage": 2,
+    "block_state": len(BLOCK_STATES), "stage": 2, "node_kind": len(NODE_KINDS),
+    "node_nonfinite": len(NONFINITE), "edge_nonfinite": len(NONFINITE),
 }  # fmt: skip
 _NOT_NEGATIVE = ("step", "size_bytes", "storage_bytes", "sizes_elems", "saved_bytes", "node_saved_bytes")
 _RAGGED = ("sizes_elems", "strides_elems")
-_GROUPS = ("node_", "edge_", "saved_")
+_GROUPS = ("node_", "edge_", "saved_", "write_")
 """Columns of a graph that begin alike have one length."""
 
 Columns = Mapping[str, NDArray[np.generic]]

@@ -14,6 +14,7 @@ import torch
 
 from tensorscope.agent.capture.allocator_native import NativeRecorder
 from tensorscope.agent.capture.allocator_python import PythonRecorder
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.capture.cuda_blocks import add_cuda_blocks
 from tensorscope.agent.capture.labels import Labels, storage_of
@@ -169,13 +170,13 @@ class AllocatorCapture(Capture):
             self.recorder.mark_forward(False)
         self._leave_thread()
 
-    def before_backward(self, roots: tuple[Any, ...]) -> None:
+    def before_backward(self, call: BackwardCall) -> None:
         """What forward made and is alive now is kept for this."""
         if self.recorder is not None and self._recording:
             self._visit_thread()
             self.recorder.mark_backward()
 
-    def after_backward(self, roots: tuple[Any, ...]) -> None:
+    def after_backward(self, call: BackwardCall, error: BaseException | None) -> None:
         """Leave a thread that is not ours."""
         self._leave_thread()
 

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import math
+from time import perf_counter_ns
 from typing import Any
 
 import torch
 
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.capture.compiled import uses_compile
 from tensorscope.agent.capture.deep_step import DeepStep
 from tensorscope.agent.capture.forward_trace import ForwardTrace
+from tensorscope.agent.capture.gradient_norms import GradientNorms
+from tensorscope.agent.capture.graph_columns import graph_columns
 from tensorscope.agent.capture.graph_walk import GraphWalk
-from tensorscope.agent.capture.node_timer import NodeTimer
+from tensorscope.agent.capture.inplace_writes import clobbered, write_columns
+from tensorscope.agent.capture.node_probe import NodeProbe
 from tensorscope.agent.capture.tensor_facts import storage_of
 from tensorscope.agent.context import Context
 from tensorscope.core.wire import Frame
+
+MAX_ERROR_CHARS = 500
 
 
 class AutogradCapture(Capture):
@@ -25,10 +32,11 @@ class AutogradCapture(Capture):
 
     def __init__(self, context: Context) -> None:
         super().__init__(context)
-        self._timer: NodeTimer | None = None
+        self._probe: NodeProbe | None = None
         self._loss: float | None = None
         self._roots: list[str] = []
-        self._backwards = 0
+        self._calls: list[dict[str, Any]] = []
+        self._failed: str | None = None
         self._timed = True
 
     def begin_step(self, step: int) -> None:
@@ -38,9 +46,11 @@ class AutogradCapture(Capture):
         installed until a model is called, so as not to lie under its imports and initialisation.
         """
         self.stop()
-        self._loss, self._roots, self._backwards, self._timed = None, [], 0, True
+        self._loss, self._roots, self._calls, self._failed, self._timed = None, [], [], None, True
         trace = None if uses_compile() else ForwardTrace(self.context, sources=True)
-        self.context.deep = DeepStep(GraphWalk(self.context, trace), trace)
+        walk = GraphWalk(self.context, trace)
+        walk.norms = GradientNorms() if self.context.wants_gradients else None
+        self.context.deep = DeepStep(walk, trace)
         if trace is None:
             self._say_compiled()
         elif self.context.program.optimizers:
@@ -61,25 +71,35 @@ class AutogradCapture(Capture):
             deep.trace = None
             self._say_compiled()
 
-    def before_backward(self, roots: tuple[Any, ...]) -> None:
-        """Read the graph while it holds its tensors, and time its nodes."""
+    def before_backward(self, call: BackwardCall) -> None:
+        """Read the graph while it holds its tensors, and follow its nodes."""
         deep = self.context.deep
         if deep is None:
             return
         with torch._C.DisableTorchFunction():
-            self._name_roots(roots)
-            nodes = deep.walk.add(roots)
+            self._name_roots(call.roots)
+            nodes = deep.walk.add(call.roots)
+        self._calls.append({
+            "roots": len(call.roots), "retain_graph": call.retain_graph, "create_graph": call.create_graph,
+            "accumulates": call.accumulates, "t0_ns": perf_counter_ns(), "t1_ns": 0,
+        })  # fmt: skip
+        self._warn_of_writes(deep)
         if deep.trace is None or deep.walk.compiled:
             self._timed = False
         else:
-            self._timer = NodeTimer(deep.walk.backward_ns)
-            self._timer.install(nodes)
+            self._probe = NodeProbe(deep.walk.runs, deep.walk.norms)
+            self._probe.install(nodes)
 
-    def after_backward(self, roots: tuple[Any, ...]) -> None:
-        """Take the timing hooks out."""
-        if self._timer is not None:
-            self._timer.remove()
-            self._timer = None
+    def after_backward(self, call: BackwardCall, error: BaseException | None) -> None:
+        """Take the hooks out; where backward raised, the step may never end: tell of the graph now."""
+        if self._probe is not None:
+            self._probe.remove()
+            self._probe = None
+        if self._calls:
+            self._calls[-1]["t1_ns"] = perf_counter_ns()
+        if error is not None and self.context.deep is not None:
+            self._failed = f"{type(error).__name__}: {error}"[:MAX_ERROR_CHARS]
+            self._emit(self.context.deep, self.context.step)
 
     def end_step(self, step: int) -> None:
         """Emit the graph; the other captures may still ask for it until `stop`."""
@@ -88,23 +108,43 @@ class AutogradCapture(Capture):
             return
         if deep.trace is not None:
             deep.trace.remove()
-        if not self._backwards:
-            return
+        if self._calls and self._failed is None:
+            self._emit(deep, step)
+
+    def _emit(self, deep: DeepStep, step: int) -> None:
         kept = {
             storage_of(tensor)[0]
             for _, role, tensor in self.context.program.named_tensors()
             if role in ("parameter", "buffer")
         }
         meta = {
-            "loss": self._loss, "root_names": self._roots, "backwards": self._backwards,
+            "loss": self._loss, "root_names": self._roots, "backwards": len(self._calls),
             "compiled": deep.trace is None or deep.walk.compiled, "truncated": deep.walk.truncated,
-            "timed": self._timed, "clock": "host",
+            "timed": self._timed, "clock": "host", "gradients": deep.walk.norms is not None,
+            "failed": self._failed, "calls": self._calls,
         }  # fmt: skip
-        self.context.emit(Frame("graph", step, meta=meta, columns=deep.walk.columns(kept)))
+        columns = {**graph_columns(deep.walk, self.context, kept), **write_columns(deep.writes)}
+        self.context.emit(Frame("graph", step, meta=meta, columns=columns))
+
+    def _warn_of_writes(self, deep: DeepStep) -> None:
+        """Say, before backward fails on it, which tensor was written to after a node had saved it."""
+        found = clobbered(deep)
+        if found is not None:
+            node, saved, write = found
+            string = self.context.interner.text
+            made = string(deep.walk.trace.source_of(deep.walk.numbers[node])) if deep.walk.trace else ""
+            text = (
+                f"{string(write.op)} at {string(write.source) or 'an unknown line'} has written to a tensor "
+                f"that {string(deep.walk.names[node])} from {made or 'an unknown line'} had saved as "
+                f"{string(saved)!r}: backward cannot use it any more."
+            )
+            self.context.notice("warning", "inplace-write", text)
 
     def stop(self) -> None:
         """Take out whatever is still in."""
-        self.after_backward(())
+        if self._probe is not None:
+            self._probe.remove()
+            self._probe = None
         deep, self.context.deep = self.context.deep, None
         if deep is not None and deep.trace is not None:
             deep.trace.remove()
@@ -114,7 +154,6 @@ class AutogradCapture(Capture):
         self.context.notice("info", "graph-compiled", text)
 
     def _name_roots(self, roots: tuple[Any, ...]) -> None:
-        self._backwards += 1
         for root in roots:
             number = len(self._roots)
             self._roots.append(f"loss#{number}" if number else "loss")

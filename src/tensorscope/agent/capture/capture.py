@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.context import Context
 
 
@@ -43,8 +44,8 @@ class Capture:
     def after_forward(self, module: Any, output: Any) -> None:
         """A root module's forward has returned."""
 
-    def before_backward(self, roots: tuple[Any, ...]) -> None:
-        """The autograd engine is about to run from these tensors."""
+    def before_backward(self, call: BackwardCall) -> None:
+        """The autograd engine is about to run."""
 
-    def after_backward(self, roots: tuple[Any, ...]) -> None:
-        """The autograd engine has returned; the graph may already be freed."""
+    def after_backward(self, call: BackwardCall, error: BaseException | None) -> None:
+        """The autograd engine has returned, or raised `error`; the graph may already be freed."""

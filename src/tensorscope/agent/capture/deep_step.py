@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tensorscope.agent.capture.forward_trace import ForwardTrace
 from tensorscope.agent.capture.graph_walk import GraphWalk
+from tensorscope.agent.capture.inplace_writes import Write
 
 
 @dataclass
@@ -14,3 +15,5 @@ class DeepStep:
 
     walk: GraphWalk
     trace: ForwardTrace | None
+    writes: list[Write] = field(default_factory=list)
+    """In-place writes outside backward, in their order; empty where operators are not listed."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.context import Context, column
 from tensorscope.agent.nvml import UNKNOWN, Nvml
@@ -41,7 +42,7 @@ class DeviceMemoryCapture(Capture):
         """Count at the end of a forward."""
         self._count("forward")
 
-    def after_backward(self, roots: tuple[Any, ...]) -> None:
+    def after_backward(self, call: BackwardCall, error: BaseException | None) -> None:
         """Count at the end of a backward."""
         self._count("backward")
 

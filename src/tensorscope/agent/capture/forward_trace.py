@@ -39,11 +39,14 @@ class ForwardTrace:
         Called with (module string id, call number, output) when a module's forward returns.
     module
         String id of the module that runs, 0 outside any.
+    mark
+        Sequence number when the torch function that runs began: nodes below it were there before.
     """
 
     def __init__(self, context: Context, sources: bool) -> None:
         self.on_output: Callable[[int, int, Any], None] | None = None
         self.module = 0
+        self.mark = 0
         self.lines = SourceLines(context)
         self._context = context
         self._mode = FunctionMode(self._before_function, self._after_function) if sources else None
@@ -147,7 +150,10 @@ class ForwardTrace:
             self._mode.remove()
 
     def _before_function(self) -> int:
-        return _get_sequence_nr() if _current_autograd_node() is None else -1
+        if _current_autograd_node() is not None:
+            return -1
+        self.mark = _get_sequence_nr()
+        return self.mark
 
     def _after_function(self, before: int) -> None:
         try:

@@ -7,24 +7,31 @@ again, calls unpack hooks and raises on freed graphs.
 from __future__ import annotations
 
 import gc
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from tensorscope.agent.capture.forward_trace import ForwardTrace
+from tensorscope.agent.capture.gradient_norms import GradientNorms
+from tensorscope.agent.capture.node_probe import NodeRuns
+from tensorscope.agent.capture.stack_room import FREED_SAFELY, make_room
 from tensorscope.agent.capture.tensor_facts import NO_NUMBER, PLAIN, FactFinder, Facts, short_name
-from tensorscope.agent.context import Context, column
-from tensorscope.core.wire import Column
+from tensorscope.agent.context import Context
+from tensorscope.core.schema import NODE_KINDS
 
-MAX_NODES = 20_000
-"""A node that Python has seen keeps its Python object, and such nodes are freed recursively, where torch
-frees unseen ones in a loop: on a stack of 8 MiB a chain of 50,000 seen nodes crashes the program."""
 _RAW = "_raw_saved_"
 
+NO_META = ((), None)
+PLAIN_NODE, CUSTOM, CHECKPOINT, COMPILED, DISTRIBUTED, ACCUMULATE = range(len(NODE_KINDS))
 
-_NO_META = ((), None)
-_Kind = tuple[tuple[tuple[str, int], ...], int]
-"""What all nodes of one type have: (attribute, string id of its short name) of what they save; source."""
+
+class _Type(NamedTuple):
+    """What all nodes of one type have."""
+
+    saved: tuple[tuple[str, int], ...]
+    """(attribute, string id of its short name) of what they save."""
+    source: int
+    kind: int
 
 
 class GraphWalk:
@@ -39,33 +46,44 @@ class GraphWalk:
         One (row of the node, string id of its name in the node, facts) per saved tensor.
     rows_of_parameters
         Row of the AccumulateGrad node of each parameter's string id.
+    runs
+        When and how long each node ran.
+    norms
+        Set where gradients are to be measured.
     truncated
         Whether nodes were left out because there were too many.
     """
 
     def __init__(self, context: Context, trace: ForwardTrace | None) -> None:
         self._context = context
-        self._trace = trace
+        self.trace = trace
         self.saved: list[tuple[int, int, Facts]] = []
-        self._first_saved: set[int] = set()
+        self.first_saved: set[int] = set()
         """Where in `saved` the graph of each backward begins."""
-        self.backward_ns: list[int] = []
+        self._walks = 0
+        self.runs = NodeRuns()
+        self.norms: GradientNorms | None = None
         self.rows_of_parameters: dict[int, int] = {}
         self.numbers: list[int] = []
         self.names: list[int] = []
         self.truncated = False
         self.compiled = False
-        self._parameters: list[int] = []
-        self._metas: list[tuple[Any, Any]] = []
-        self._sources: dict[int, int] = {}
-        self._edge_from: list[int] = []
-        self._edge_to: list[int] = []
+        self.parameters: list[int] = []
+        self.metas: list[tuple[Any, Any]] = []
+        self.kinds: list[int] = []
+        self.backwards: list[int] = []
+        self.hooks: dict[int, int] = {}
+        self.sources: dict[int, int] = {}
+        self.edge_from: list[int] = []
+        self.edge_to: list[int] = []
+        self.edge_input: list[int] = []
+        self.edge_output: list[int] = []
         self._leaves: dict[int, int] = {}
         self._known: dict[tuple[int, int], int] = {}
-        self._facts = FactFinder(context)
+        self.facts = FactFinder(context)
         self._name_ids: dict[str, int] = {}
-        self._shape_ids: dict[tuple[Any, ...], int] = {}
-        self._kinds: dict[type, _Kind] = {}
+        self._types: dict[type, _Type] = {}
+        self._most = FREED_SAFELY
 
     def __len__(self) -> int:
         return len(self.names)
@@ -75,14 +93,16 @@ class GraphWalk:
 
         The caller must let go of the nodes before the program goes on.
         """
-        self._first_saved.add(len(self.saved))
+        self.first_saved.add(len(self.saved))
         collecting = gc.isenabled()
         gc.disable()  # thousands of young tuples would only be looked at in vain
         try:
             keys = zip(self.numbers, self.names, strict=True)
             self._known = {key: row for row, key in enumerate(keys) if key[0] >= 0}
             order = self._walk([root.grad_fn for root in roots if root.grad_fn is not None])
-            self.backward_ns += [-1] * (len(self.names) - len(self.backward_ns))
+            self.runs.grow(len(self.names))
+            self.backwards += [self._walks] * (len(self.names) - len(self.backwards))
+            self._walks += 1
             return order
         finally:
             if collecting:
@@ -95,25 +115,26 @@ class GraphWalk:
 
     def module_of(self, row: int) -> int:
         """Return the string id of the module that made a node."""
-        return self._trace.module_of(self.numbers[row])[0] if self._trace is not None else 0
+        return self.trace.module_of(self.numbers[row])[0] if self.trace is not None else 0
 
     def _walk(self, starts: list[Any]) -> list[tuple[Any, int]]:
         index: dict[Any, int] = {}
         order: list[tuple[Any, int]] = []
-        edge_from, edge_to = self._edge_from, self._edge_to
         for node in starts:
             if node not in index:
                 self._add_node(node, index, order)
         for node, row in order:  # grows while it is walked
-            for child, _ in node.next_functions:
+            for place, (child, output) in enumerate(node.next_functions):
                 if child is None:
                     continue
                 child_row = index.get(child)
                 if child_row is None:
                     child_row = self._add_node(child, index, order)
                 if child_row >= 0:
-                    edge_from.append(row)
-                    edge_to.append(child_row)
+                    self.edge_from.append(row)
+                    self.edge_to.append(child_row)
+                    self.edge_input.append(place)
+                    self.edge_output.append(output)
         return order
 
     def _add_node(self, node: Any, index: dict[Any, int], order: list[tuple[Any, int]]) -> int:
@@ -129,21 +150,28 @@ class GraphWalk:
         row = self._row_of_known(number, name, variable) if variable is not None or self._known else -1
         if row < 0:
             row = len(self.names)
-            if row >= MAX_NODES:
-                self.truncated = True
+            if row >= self._most and not self._make_room():
                 index[node] = -1
                 return -1
             self.names.append(name)
             self.numbers.append(number)
             if variable is None:
-                self._parameters.append(0)
+                self.parameters.append(0)
                 self._describe(node, row)
             else:
-                self._parameters.append(self._name_leaf(variable, row))
-                self._metas.append((variable.shape, variable.dtype))
+                self.parameters.append(self._name_leaf(variable, row))
+                self.metas.append((variable.shape, variable.dtype))
+                self.kinds.append(ACCUMULATE)
             order.append((node, row))
         index[node] = row
         return row
+
+    def _make_room(self) -> bool:
+        """Return whether more nodes may be read, after making room for them."""
+        most = make_room()
+        self.truncated = len(self.names) >= most
+        self._most = most if not self.truncated else self._most
+        return not self.truncated
 
     def _row_of_known(self, number: int, name: int, variable: Any) -> int:
         if variable is not None:
@@ -153,6 +181,9 @@ class GraphWalk:
     def _name_leaf(self, variable: Any, row: int) -> int:
         parameter = self._context.string(self._context.program.parameter_name(variable))
         self._leaves[id(variable)] = row
+        hooks = hooks_of(variable)
+        if hooks:
+            self.hooks[row] = hooks
         if parameter:
             self.rows_of_parameters.setdefault(parameter, row)
         return parameter
@@ -161,13 +192,14 @@ class GraphWalk:
         metas = node._input_metadata
         if metas:
             meta = metas[0]
-            self._metas.append((tuple(meta.shape), meta.dtype))
+            self.metas.append((tuple(meta.shape), meta.dtype))
         else:
-            self._metas.append(_NO_META)
-        kind = self._kinds.get(type(node))
+            self.metas.append(NO_META)
+        kind = self._types.get(type(node))
         if kind is None:
-            kind = self._kinds[type(node)] = self._learn(node)
-        for attribute, label in kind[0]:
+            kind = self._types[type(node)] = self._learn(node)
+        self.kinds.append(kind.kind)
+        for attribute, label in kind.saved:
             try:
                 raw = getattr(node, attribute)
             except RuntimeError:
@@ -177,80 +209,52 @@ class GraphWalk:
                     self._read_saved(row, label, one.data)
             else:
                 self._read_saved(row, label, raw.data)
-        if kind[1]:
-            self._sources[row] = kind[1]
+        if kind.source:
+            self.sources[row] = kind.source
 
-    def _learn(self, node: Any) -> _Kind:
+    def _learn(self, node: Any) -> _Type:
         """Look at the first node of a type closely; the others have the same attributes; `dir` is slow."""
         names = [name for name in dir(node) if name.startswith(_RAW)]
         saved = tuple((name, self._context.string(name.removeprefix(_RAW))) for name in names)
-        self.compiled = self.compiled or "CompiledFunction" in type(node).__name__
+        kind = kind_of(type(node))
+        self.compiled = self.compiled or kind == COMPILED
         custom = getattr(type(node), "_forward_cls", None)
-        source = self._trace.lines.of_class(custom) if custom is not None and self._trace else 0
-        return saved, source
+        source = self.trace.lines.of_class(custom) if custom is not None and self.trace else 0
+        return _Type(saved, source, kind)
 
     def _read_saved(self, row: int, label: int, data: Any) -> None:
         if type(data) in PLAIN:
-            self.saved.append((row, label, self._facts.of_saved(data)))
+            self.saved.append((row, label, self.facts.of_saved(data)))
             return
         if data is None:
             return  # nothing was saved, or it has been freed
         if isinstance(data, tuple):  # what save_on_cpu packs: (device, tensor)
             data = next((part for part in data if isinstance(part, torch.Tensor)), data)
         if isinstance(data, torch.Tensor):
-            facts = self._facts.of(data)
+            facts = self.facts.of(data)
         else:  # a hook has packed it into something of its own; a checkpoint will make it again
             checkpoint = type(data).__module__ == "torch.utils.checkpoint"
-            facts = self._facts.absent("recomputed" if checkpoint else "packed")
+            facts = self.facts.absent("recomputed" if checkpoint else "packed")
+            if checkpoint:
+                self.kinds[row] = CHECKPOINT
         self.saved.append((row, label, facts))
 
-    def _shape(self, sizes: Any) -> int:
-        found = self._shape_ids.get(sizes)
-        if found is None:
-            found = self._shape_ids[sizes] = self._context.string(str(list(sizes)))
-        return found
 
-    def columns(self, kept: set[int]) -> dict[str, Column]:
-        """Return the columns of the ``graph`` record.
+def hooks_of(tensor: Any) -> int:
+    """Return how many hooks a tensor has, on its gradient and after it was accumulated."""
+    return sum(len(hooks or ()) for hooks in (tensor._backward_hooks, tensor._post_accumulate_grad_hooks))
 
-        Parameters
-        ----------
-        kept
-            Addresses of storages that live with or without the graph (parameters, buffers): they are
-            listed as saved, but are none of the bytes that the graph holds.
-        """
-        saved_bytes = [0] * len(self.names)
-        seen = set(kept)
-        for index, (row, _, facts) in enumerate(self.saved):
-            if index in self._first_saved:
-                seen = set(kept)  # what the backward before had freed may lie at the same address
-            if facts.storage not in seen:
-                seen.add(facts.storage)
-                saved_bytes[row] += facts.storage_bytes
-        saved = [facts for _, _, facts in self.saved]
-        shapes = [0 if meta is _NO_META else self._shape(meta[0]) for meta in self._metas]
-        dtypes = [0 if meta is _NO_META else self._facts.dtype(meta[1]) for meta in self._metas]
-        trace = self._trace
-        made = [trace.module_of(number) if trace is not None else (0, 0) for number in self.numbers]
-        return {
-            "node_name": column("u4", self.names), "node_seq": column("i8", self.numbers),
-            "node_module": column("u4", [module for module, _ in made]),
-            "node_call": column("i4", [call for _, call in made]),
-            "node_param": column("u4", self._parameters), "node_shape": column("u4", shapes),
-            "node_dtype": column("u4", dtypes), "node_saved_bytes": column("i8", saved_bytes),
-            "node_source": column("u4", self._node_sources()),
-            "node_backward_ns": column("i8", self.backward_ns),
-            "edge_from": column("i4", self._edge_from), "edge_to": column("i4", self._edge_to),
-            "saved_node": column("i4", [row for row, _, _ in self.saved]),
-            "saved_name": column("u4", [name for _, name, _ in self.saved]),
-            "saved_shape": column("u4", [self._shape(facts.sizes) for facts in saved]),
-            "saved_dtype": column("u4", [facts.dtype for facts in saved]),
-            "saved_bytes": column("i8", [facts.storage_bytes for facts in saved]),
-            "saved_storage": column("u8", [facts.storage for facts in saved]),
-        }  # fmt: skip
 
-    def _node_sources(self) -> list[int]:
-        if self._trace is None:
-            return [0] * len(self.names)
-        of, own = self._trace.source_of, self._sources
-        return [own.get(row) or of(number) for row, number in enumerate(self.numbers)]
+def kind_of(node_type: type) -> int:
+    """Return the index in `NODE_KINDS` of all nodes of one type."""
+    name, custom = node_type.__name__, getattr(node_type, "_forward_cls", None)
+    module = getattr(custom, "__module__", None) or ""
+    if "CompiledFunction" in name:
+        return COMPILED
+    if module == "torch.utils.checkpoint":
+        return CHECKPOINT
+    if module.startswith("torch.distributed") or name.startswith(("_DDPSink", "_AllReduce", "_Broadcast")):
+        return DISTRIBUTED
+    if module.startswith("torch.nn.parallel"):
+        return DISTRIBUTED
+    return CUSTOM if custom is not None else PLAIN_NODE

@@ -13,6 +13,7 @@ from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatc
 
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.capture.compiled import uses_compile
+from tensorscope.agent.capture.inplace_writes import MAX_WRITES, Write, WrittenArguments
 from tensorscope.agent.capture.source_lines import SourceLines
 from tensorscope.agent.capture.tensor_facts import signed
 from tensorscope.agent.context import Context, column
@@ -93,6 +94,7 @@ class _OpMode(TorchDispatchMode):  # type: ignore[misc]
         self._trace = trace
         self._lines = trace.lines if trace is not None else SourceLines(context)
         self._names: dict[Any, int] = {}
+        self._written = WrittenArguments()
         self._rows: list[tuple[int, int, int, int, int, int]] = []
 
     def __torch_dispatch__(
@@ -104,6 +106,7 @@ class _OpMode(TorchDispatchMode):  # type: ignore[misc]
         if self._live:
             try:
                 self._note(func, begun, output)
+                self._note_writes(func, args, kwargs or {})
             except Exception as error:  # noqa: BLE001  (nothing of ours may reach the program)
                 self._live = self.complete = False
                 text = f"The operator list ends early: {type(error).__name__}: {error}"
@@ -131,6 +134,16 @@ class _OpMode(TorchDispatchMode):  # type: ignore[misc]
             "op": column("u4", op), "t_ns": column("i8", t_ns), "phase": column("u1", phase),
             "module": column("u4", module), "source": column("u4", source), "out_bytes": column("i8", size),
         }  # fmt: skip
+
+    def _note_writes(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Keep which storages were written to before backward begins."""
+        deep, trace = self._context.deep, self._trace
+        if deep is None or trace is None or _current_autograd_node() is not None:
+            return
+        if get_ident() != self._thread or len(deep.writes) >= MAX_WRITES:
+            return
+        for storage in self._written.storages(func, args, kwargs):
+            deep.writes.append(Write(storage, trace.mark, self._rows[-1][0], self._rows[-1][4]))
 
     def _note(self, func: Any, begun: int, output: Any) -> None:
         if len(self._rows) >= MAX_OPS:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.capture import Capture
 from tensorscope.agent.capture.deep_step import DeepStep
 from tensorscope.agent.capture.tensor_facts import FactFinder, Facts, TensorRows
@@ -57,9 +58,9 @@ class TensorsCapture(Capture):
         base = f"{path}.input" if path else "input"
         self._note(base, _INPUT, self.context.string(path), [*args, *kwargs.values()])
 
-    def before_backward(self, roots: tuple[Any, ...]) -> None:
+    def before_backward(self, call: BackwardCall) -> None:
         """Note what backward starts from."""
-        for root in roots:
+        for root in call.roots:
             self._note("loss", _ACTIVATION, 0, root)
 
     def end_step(self, step: int) -> None:
