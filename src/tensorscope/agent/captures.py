@@ -14,6 +14,7 @@ REGISTRY = {
     "device_memory": ("device_memory", "DeviceMemoryCapture"),
     "cuda_history": ("cuda_history", "CudaHistoryCapture"),
     "graph": ("autograd", "AutogradCapture"),
+    "kept": ("kept_graphs", "KeptGraphs"),
     "tensors": ("tensors", "TensorsCapture"),
     "ops": ("ops", "OpsCapture"),
 }
@@ -21,7 +22,7 @@ REGISTRY = {
 BY_LEVEL = {
     "pulse": ("allocator",),
     "scope": ("allocator", "device_memory", "cuda_history"),
-    "deep": ("allocator", "device_memory", "graph", "cuda_history", "tensors", "ops"),
+    "deep": ("allocator", "device_memory", "graph", "cuda_history", "tensors", "ops", "kept"),
 }
 """In the order in which they are told of things."""
 _EVENTS = ("before_forward", "after_forward", "before_backward", "after_backward")

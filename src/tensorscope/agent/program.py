@@ -54,11 +54,11 @@ class Program:
 
     def add_root(self, module: Any) -> None:
         """Note a module that was called from outside any other, if it owns parameters."""
-        inside = _with_descendants(module)
+        inside = with_descendants(module)
         if not any(one.__dict__.get("_parameters") for one in inside.values()):
             self._add_stray(module)
             return
-        if any(id(module) in _with_descendants(root) for root in self.roots):
+        if any(id(module) in with_descendants(root) for root in self.roots):
             self.stale = True
             return
         self._roots = [ref for ref in self._roots if ref() is not None and id(ref()) not in inside]
@@ -202,7 +202,7 @@ def _with_grad(name: str, tensor: Any) -> Iterator[tuple[str, str, Any]]:
         yield f"{name}.grad", "gradient", grad
 
 
-def _with_descendants(module: Any) -> dict[int, Any]:
+def with_descendants(module: Any) -> dict[int, Any]:
     """Return `module` and all below it by id. Not through its methods, which may be overridden."""
     found: dict[int, Any] = {}
     waiting = [module]

@@ -26,7 +26,11 @@ different lengths. Their meta:
 ``graph``      loss (float or null), root_names (list), compiled (bool), truncated (bool), backwards,
                timed (bool), clock ("host": on CUDA, node times are those of the launches); since 0.3
                gradients (bool: norms were measured), failed (str or null: what backward raised),
-               calls (list of {roots, retain_graph, create_graph, accumulates, t0_ns, t1_ns}), one a backward
+               calls (list of {roots, retain_graph, create_graph, accumulates, shared_nodes (of earlier
+               backwards), t0_ns, t1_ns}), one a backward; first_seq (sequence number when the step began),
+               module_hooks (on all modules)
+``kept``       tensors whose grad_fn, or a node behind it, was made in an earlier step and that are still
+               alive: count (in all), nodes (of earlier steps that were met), truncated (bool), took_ns
 ``tensors``    truncated (bool)
 ``ops``        complete (bool)
 ``baseline``   reason ("start" | "resync"): every block alive at clock_ns, per device; alloc events
@@ -79,6 +83,7 @@ STREAM_COLUMNS: dict[str, dict[str, str]] = {
         "live_bytes": "i8",  # allocator bytes at t1, all devices; -1 where not recorded
         "peak_bytes": "i8",  # highest live_bytes within the step; -1 where not recorded
         "rss_bytes": "i8",  # process bytes at t1
+        "eval_graphs": "i4",  # forwards of a root in eval mode that made a graph no backward used
         "agent_ns": "i8",  # what the agent itself cost the training thread in this step
         "level": "u1",  # index into LEVELS
         "variant": "u4",  # string: active toggles, "" for the plain program
@@ -147,9 +152,11 @@ _SEEN_IN_BACKWARD = frozenset((
     "node_begin_ns", "node_thread", "node_backward", "node_kind", "node_hooks", "node_grad_norm",
     "node_nonfinite", "edge_input", "edge_output", "edge_grad_norm", "edge_nonfinite", "saved_version",
     "write_storage", "write_seq", "write_op", "write_source",
+    "output_module", "output_call", "output_norm", "output_nonfinite",
 ))  # fmt: skip
 OPTIONAL_COLUMNS: dict[str, frozenset[str]] = {
     "alloc": _ORIGIN, "baseline": _ORIGIN, "graph": _SEEN_IN_BACKWARD,
+    "step": frozenset(("eval_graphs",)), "tensors": frozenset(("trained",)),
 }  # fmt: skip
 """Columns that may be left out: zeros then."""
 
@@ -224,6 +231,10 @@ RECORD_COLUMNS: dict[str, dict[str, str]] = {
         "write_seq": "i8",  # nodes below this sequence number were made before it
         "write_op": "u4",  # string: "aten.add_.Tensor"
         "write_source": "u4",  # string
+        "output_module": "u4",  # string; one entry per forward of a module that was measured
+        "output_call": "i4",
+        "output_norm": "f8",
+        "output_nonfinite": "u1",
     },
     "tensors": {
         "name": "u4",  # string: "blocks.0.attn.qkv.weight", "….grad", "optimizer.exp_avg[…]"
@@ -243,6 +254,13 @@ RECORD_COLUMNS: dict[str, dict[str, str]] = {
         "version": "i4",
         "module": "u4",  # string
         "node": "i4",  # index into the same step's graph record, -1
+        "trained": "u1",  # whether an optimizer that has stepped holds it
+    },
+    "kept": {
+        "grad_fn": "u4",  # string
+        "shape": "u4",  # string
+        "nodes": "i4",  # of earlier steps behind it that nobody before in the list has shown
+        "holder": "u4",  # string: "losses[3] (global of train.py)"
     },
     "ops": {
         "op": "u4",  # string: "aten.addmm.default"

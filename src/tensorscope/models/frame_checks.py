@@ -13,11 +13,11 @@ from tensorscope.core.schema import BLOCK_STATES, CATEGORIES, LEVELS, NODE_KINDS
 _BOUNDS = {
     "phase": len(PHASES), "category": len(CATEGORIES), "level": len(LEVELS), "role": len(ROLES),
     "block_state": len(BLOCK_STATES), "stage": 2, "node_kind": len(NODE_KINDS),
-    "node_nonfinite": len(NONFINITE), "edge_nonfinite": len(NONFINITE),
+    "node_nonfinite": len(NONFINITE), "edge_nonfinite": len(NONFINITE), "output_nonfinite": len(NONFINITE),
 }  # fmt: skip
 _NOT_NEGATIVE = ("step", "size_bytes", "storage_bytes", "sizes_elems", "saved_bytes", "node_saved_bytes")
 _RAGGED = ("sizes_elems", "strides_elems")
-_GROUPS = ("node_", "edge_", "saved_", "write_")
+_GROUPS = ("node_", "edge_", "saved_", "write_", "output_")
 """Columns of a graph that begin alike have one length."""
 
 Columns = Mapping[str, NDArray[np.generic]]

@@ -7,6 +7,7 @@ from time import perf_counter_ns
 from typing import Any
 
 import torch
+from torch._C._autograd import _get_sequence_nr
 
 from tensorscope.agent.capture.backward_call import BackwardCall
 from tensorscope.agent.capture.capture import Capture
@@ -20,6 +21,7 @@ from tensorscope.agent.capture.inplace_writes import clobbered, write_columns
 from tensorscope.agent.capture.node_probe import NodeProbe
 from tensorscope.agent.capture.tensor_facts import storage_of
 from tensorscope.agent.context import Context
+from tensorscope.agent.program import with_descendants
 from tensorscope.core.wire import Frame
 
 MAX_ERROR_CHARS = 500
@@ -38,6 +40,7 @@ class AutogradCapture(Capture):
         self._calls: list[dict[str, Any]] = []
         self._failed: str | None = None
         self._timed = True
+        self._first_seq = 0
 
     def begin_step(self, step: int) -> None:
         """Begin to follow the forward.
@@ -49,7 +52,11 @@ class AutogradCapture(Capture):
         self._loss, self._roots, self._calls, self._failed, self._timed = None, [], [], None, True
         trace = None if uses_compile() else ForwardTrace(self.context, sources=True)
         walk = GraphWalk(self.context, trace)
-        walk.norms = GradientNorms() if self.context.wants_gradients else None
+        self._first_seq = _get_sequence_nr()
+        if self.context.wants_gradients:
+            walk.norms = GradientNorms()
+            if trace is not None:
+                trace.on_output.append(walk.norms.note_output)
         self.context.deep = DeepStep(walk, trace)
         if trace is None:
             self._say_compiled()
@@ -81,7 +88,8 @@ class AutogradCapture(Capture):
             nodes = deep.walk.add(call.roots)
         self._calls.append({
             "roots": len(call.roots), "retain_graph": call.retain_graph, "create_graph": call.create_graph,
-            "accumulates": call.accumulates, "t0_ns": perf_counter_ns(), "t1_ns": 0,
+            "accumulates": call.accumulates, "shared_nodes": deep.walk.shared_nodes,
+            "t0_ns": perf_counter_ns(), "t1_ns": 0,
         })  # fmt: skip
         self._warn_of_writes(deep)
         if deep.trace is None or deep.walk.compiled:
@@ -121,10 +129,17 @@ class AutogradCapture(Capture):
             "loss": self._loss, "root_names": self._roots, "backwards": len(self._calls),
             "compiled": deep.trace is None or deep.walk.compiled, "truncated": deep.walk.truncated,
             "timed": self._timed, "clock": "host", "gradients": deep.walk.norms is not None,
-            "failed": self._failed, "calls": self._calls,
+            "failed": self._failed, "calls": self._calls, "first_seq": self._first_seq,
+            "module_hooks": self._count_module_hooks(),
         }  # fmt: skip
         columns = {**graph_columns(deep.walk, self.context, kept), **write_columns(deep.writes)}
         self.context.emit(Frame("graph", step, meta=meta, columns=columns))
+
+    def _count_module_hooks(self) -> int:
+        """Return how many forward and backward hooks the program's modules have."""
+        names = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+        modules = [one for root in self.context.program.roots for one in with_descendants(root).values()]
+        return sum(len(one.__dict__.get(name) or ()) for one in modules for name in names)
 
     def _warn_of_writes(self, deep: DeepStep) -> None:
         """Say, before backward fails on it, which tensor was written to after a node had saved it."""

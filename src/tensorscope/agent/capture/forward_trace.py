@@ -36,7 +36,7 @@ class ForwardTrace:
     Attributes
     ----------
     on_output
-        Called with (module string id, call number, output) when a module's forward returns.
+        Each is called with (module string id, call number, output) when a module's forward returns.
     module
         String id of the module that runs, 0 outside any.
     mark
@@ -44,7 +44,7 @@ class ForwardTrace:
     """
 
     def __init__(self, context: Context, sources: bool) -> None:
-        self.on_output: Callable[[int, int, Any], None] | None = None
+        self.on_output: list[Callable[[int, int, Any], None]] = []
         self.module = 0
         self.mark = 0
         self.lines = SourceLines(context)
@@ -81,7 +81,7 @@ class ForwardTrace:
         for handle in self._handles:
             handle.remove()
         self._handles.clear()
-        self.on_output = None
+        self.on_output.clear()
         if self._mode is not None:
             self._mode.remove()
 
@@ -129,8 +129,8 @@ class ForwardTrace:
             if self._mode is not None and self._paused_by == key:
                 self._paused_by = 0
                 self._mode.install()
-            if self.on_output is not None:
-                self.on_output(path, call, output)
+            for told in self.on_output:
+                told(path, call, output)
         except Exception as error:  # noqa: BLE001
             self._fail(error)
 

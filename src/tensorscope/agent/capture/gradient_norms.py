@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 FINITE, NAN, INF = range(3)
 Measure = tuple[float, int]
 """Euclidean norm, and `FINITE`, `NAN` or `INF`."""
+
+
+class _Output(NamedTuple):
+    module: int
+    call: int
 
 
 class GradientNorms:
@@ -25,11 +30,14 @@ class GradientNorms:
         (row of the node, index among its next functions) to the gradient that it sends there.
     by_node
         Row of a node to the gradient that it receives.
+    by_output
+        (module string id, call number, measure) of what modules returned, in the order in which they did.
     """
 
     def __init__(self) -> None:
         self.by_edge: dict[tuple[int, int], Measure] = {}
         self.by_node: dict[int, Measure] = {}
+        self.by_output: list[tuple[int, int, Measure]] = []
         self._waiting: list[tuple[Any, Any, Any]] = []
 
     def pass_through(self, row: int, sent: Sequence[Any], received: Sequence[Any]) -> None:
@@ -38,6 +46,11 @@ class GradientNorms:
             self._measure(row if index == 0 else None, gradient)
         for index, gradient in enumerate(sent):
             self._measure((row, index), gradient)
+
+    def note_output(self, module: int, call: int, output: Any) -> None:
+        """Measure the first tensor that a module's forward has returned."""
+        first = next(iter(output), None) if isinstance(output, (tuple, list)) and output else output
+        self._measure(_Output(module, call), first)
 
     def _measure(self, place: Any, gradient: Any) -> None:
         if place is None or type(gradient) is not torch.Tensor or gradient.layout is not torch.strided:
@@ -66,7 +79,9 @@ class GradientNorms:
                     self._note(place, (norm, _kind(most)))
 
     def _note(self, place: Any, measure: Measure) -> None:
-        if isinstance(place, tuple):
+        if isinstance(place, _Output):
+            self.by_output.append((place.module, place.call, measure))
+        elif isinstance(place, tuple):
             self.by_edge[place] = measure
         else:
             self.by_node[place] = measure

@@ -22,7 +22,7 @@ def graph_columns(walk: GraphWalk, context: Context, kept: set[int]) -> dict[str
         listed as saved, but are none of the bytes that the graph holds.
     """
     shapes = _Shapes(context)
-    return {**_nodes(walk, shapes, kept), **_edges(walk), **_saved(walk, shapes)}
+    return {**_nodes(walk, shapes, kept), **_edges(walk), **_saved(walk, shapes), **_outputs(walk)}
 
 
 class _Shapes:
@@ -76,6 +76,18 @@ def _edges(walk: GraphWalk) -> dict[str, Column]:
         columns["edge_grad_norm"] = column("f8", [norm for norm, _ in found])
         columns["edge_nonfinite"] = column("u1", [kind for _, kind in found])
     return columns
+
+
+def _outputs(walk: GraphWalk) -> dict[str, Column]:
+    if walk.norms is None:
+        return {}
+    found = walk.norms.by_output
+    return {
+        "output_module": column("u4", [module for module, _, _ in found]),
+        "output_call": column("i4", [call for _, call, _ in found]),
+        "output_norm": column("f8", [norm for _, _, (norm, _) in found]),
+        "output_nonfinite": column("u1", [kind for _, _, (_, kind) in found]),
+    }
 
 
 def _saved(walk: GraphWalk, shapes: _Shapes) -> dict[str, Column]:

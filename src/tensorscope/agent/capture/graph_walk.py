@@ -50,6 +50,8 @@ class GraphWalk:
         When and how long each node ran.
     norms
         Set where gradients are to be measured.
+    shared_nodes
+        How many nodes of earlier backwards of the step the last one has met again.
     truncated
         Whether nodes were left out because there were too many.
     """
@@ -61,6 +63,7 @@ class GraphWalk:
         self.first_saved: set[int] = set()
         """Where in `saved` the graph of each backward begins."""
         self._walks = 0
+        self.shared_nodes = 0
         self.runs = NodeRuns()
         self.norms: GradientNorms | None = None
         self.rows_of_parameters: dict[int, int] = {}
@@ -94,6 +97,7 @@ class GraphWalk:
         The caller must let go of the nodes before the program goes on.
         """
         self.first_saved.add(len(self.saved))
+        self.shared_nodes = 0
         collecting = gc.isenabled()
         gc.disable()  # thousands of young tuples would only be looked at in vain
         try:
@@ -176,7 +180,9 @@ class GraphWalk:
     def _row_of_known(self, number: int, name: int, variable: Any) -> int:
         if variable is not None:
             return self._leaves.get(id(variable), -1)
-        return self._known.get((number, name), -1)
+        row = self._known.get((number, name), -1)
+        self.shared_nodes += row >= 0
+        return row
 
     def _name_leaf(self, variable: Any, row: int) -> int:
         parameter = self._context.string(self._context.program.parameter_name(variable))

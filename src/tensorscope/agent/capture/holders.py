@@ -23,7 +23,7 @@ BUDGET_NS = 500_000_000
 """How long the program may be kept waiting, once, because somebody asked."""
 MAX_TENSORS, MAX_HOLDERS = 16, 24
 MAX_NODES = 20_000
-"""Of autograd graphs, in one request: see `graph_walk.MAX_NODES`."""
+"""Of autograd graphs, in one request: see `stack_room.FREED_SAFELY`."""
 _RAW = "_raw_saved_"
 _KINDS = {
     "parameter": "parameter",

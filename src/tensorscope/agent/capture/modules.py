@@ -131,6 +131,8 @@ class ModulesCapture(Capture):
         context.module = parent = stack[-1][1] if stack else 0
         context.scope.value = parent << 8 | context.phase
         if not stack:
+            if not module.training and torch.is_grad_enabled() and _has_graph(output):
+                self._steps.graph_in_eval()
             self._root_ends(module, output)
         self._steps.agent_ns += perf_counter_ns() - now
 
@@ -185,3 +187,12 @@ class ModulesCapture(Capture):
                 "t1_ns": column("i8", values[4::5]),
             }
             self.context.emit(Frame("module", step, columns=columns))
+
+
+def _has_graph(output: Any) -> bool:
+    """Return whether a tensor in the output of a forward hangs on a graph; looks at the first few."""
+    if isinstance(output, torch.Tensor):
+        return output.grad_fn is not None
+    if isinstance(output, dict):
+        output = tuple(output.values())
+    return isinstance(output, (tuple, list)) and any(_has_graph(one) for one in output[:8])

@@ -51,6 +51,8 @@ class StepsCapture(Capture):
         self._resume = OTHER
         self._backwards = 0
         self._optimizer_steps = 0
+        self._eval_graphs = 0
+        self._unused_graph = False
         self._loss: Any = None
         self._statm = -1
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
@@ -82,12 +84,23 @@ class StepsCapture(Capture):
 
     def forward_begins(self, now_ns: int) -> None:
         """A root module was called with gradients on."""
+        self._count_unused()
         if self._engine_depth == 0:
             self._switch(FORWARD, now_ns)
+
+    def graph_in_eval(self) -> None:
+        """A root module in eval mode has returned something with a graph; perhaps no backward uses it."""
+        self._count_unused()
+        self._unused_graph = True
+
+    def _count_unused(self) -> None:
+        self._eval_graphs += self._unused_graph
+        self._unused_graph = False
 
     def backward_begins(self, now_ns: int, accumulates: bool) -> None:
         """The autograd engine was called."""
         self._engine_depth += 1
+        self._unused_graph = False
         if self._engine_depth == 1:
             after = OPTIMIZER if self._optimizer_depth else OTHER
             self._resume = after if accumulates else self.context.phase
@@ -119,11 +132,12 @@ class StepsCapture(Capture):
         """Start all sums anew."""
         self.start_ns = self._since_ns = perf_counter_ns() if step == 0 else self._since_ns
         self._spent_ns = [0] * len(PHASES)
-        self._backwards = self._optimizer_steps = self.agent_ns = 0
+        self._backwards = self._optimizer_steps = self._eval_graphs = self.agent_ns = 0
         self._loss = None
 
     def close(self, now_ns: int) -> None:
         """The step ends at `now_ns`; what the agent does at the boundary belongs to the next one."""
+        self._count_unused()
         self._switch(OTHER, now_ns)
         self._count(now_ns)
 
@@ -137,7 +151,7 @@ class StepsCapture(Capture):
             "backward_ns": spent[BACKWARD], "optimizer_ns": spent[OPTIMIZER], "loss": self._read_loss(step),
             "grad_norm": _NAN, "backwards": self._backwards, "optimizer_steps": self._optimizer_steps,
             "live_bytes": live, "peak_bytes": peak, "rss_bytes": self._rss_bytes(), "agent_ns": self.agent_ns,
-            "level": self.level, "variant": self.context.variant,
+            "eval_graphs": self._eval_graphs, "level": self.level, "variant": self.context.variant,
         }  # fmt: skip
         columns = {name: Column(dtype, (1,), pack(values[name])) for name, dtype, pack in _PACKERS}
         self.context.emit(Frame("step", step, self._since_ns, columns=columns))

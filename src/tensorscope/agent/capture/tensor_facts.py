@@ -92,18 +92,21 @@ class TensorRows:
     """A ``tensors`` record in the making."""
 
     def __init__(self) -> None:
-        self._rows: list[tuple[int, int, int, int, Facts]] = []
+        self._rows: list[tuple[int, int, int, int, bool, Facts]] = []
         self._taken: set[tuple[int, int]] = set()
 
-    def add(self, name: int, role: int, facts: Facts, module: int = 0, node: int = -1) -> None:
-        """Append a row, unless there is one with this name and role."""
+    def add(
+        self, name: int, role: int, facts: Facts, module: int = 0, node: int = -1, trained: bool = False
+    ) -> None:
+        """Append a row, unless there is one with this name and role; `trained` by an optimizer."""
         if (name, role) not in self._taken:
             self._taken.add((name, role))
-            self._rows.append((name, role, module, node, facts))
+            self._rows.append((name, role, module, node, trained, facts))
 
     def columns(self) -> dict[str, Column]:
         """Return the columns of the record."""
-        names, roles, modules, nodes, facts = zip(*self._rows, strict=True) if self._rows else ((),) * 5
+        columns = zip(*self._rows, strict=True) if self._rows else ((),) * 6
+        names, roles, modules, nodes, trained, facts = columns
         fields = zip(*facts, strict=True) if facts else ((),) * len(Facts._fields)
         (dtype, device, itemsize, sizes, strides, offset, storage, storage_bytes, requires_grad, is_leaf,
          grad_fn, version, _) = fields  # fmt: skip
@@ -117,6 +120,7 @@ class TensorRows:
             "storage_bytes": column("i8", storage_bytes), "requires_grad": column("u1", requires_grad),
             "is_leaf": column("u1", is_leaf), "grad_fn": column("u4", grad_fn),
             "version": column("i4", version), "module": column("u4", modules), "node": column("i4", nodes),
+            "trained": column("u1", map(int, trained)),
         }  # fmt: skip
 
 

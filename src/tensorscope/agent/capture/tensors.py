@@ -44,7 +44,7 @@ class TensorsCapture(Capture):
         self.stop()
         deep = self.context.deep
         if deep is not None and deep.trace is not None:
-            deep.trace.on_output = self._note_output
+            deep.trace.on_output.append(self._note_output)
 
     def stop(self) -> None:
         """Forget what has passed."""
@@ -94,13 +94,17 @@ class TensorsCapture(Capture):
 
     def _add_named(self, rows: TensorRows, nodes: dict[int, int]) -> None:
         string = self.context.string
+        groups = [group for one in self.context.program.optimizers for group in one.param_groups]
+        trained = {id(tensor) for group in groups for tensor in group["params"]}
         owners: dict[str, int] = {}
         for name, role, tensor in self.context.program.named_tensors():
             if role == "parameter":
                 owners[name] = nodes.get(string(name), -1)
             owner = name if role in ("parameter", "buffer") else name.rpartition(".")[0]
             module = string(owner.rpartition(".")[0])
-            rows.add(string(name), ROLES.index(role), self._facts.of(tensor), module, owners.get(owner, -1))
+            node = owners.get(owner, -1)
+            facts, is_trained = self._facts.of(tensor), id(tensor) in trained
+            rows.add(string(name), ROLES.index(role), facts, module, node, is_trained)
 
     def _add_passing(self, rows: TensorRows, deep: DeepStep | None) -> None:
         numbers = [facts.made_by for _, _, _, facts in self._passing]
