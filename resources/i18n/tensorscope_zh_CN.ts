@@ -649,16 +649,8 @@
         <translation>问题</translation>
     </message>
     <message>
-        <source>Live bytes grow every step: {size} allocated in each of steps {first} to {last} are still alive.</source>
-        <translation>存活字节逐步增长：第 {first} 至 {last} 步每步分配的 {size} 至今仍未释放。</translation>
-    </message>
-    <message>
         <source>Something that outlives the step still refers to a result with a grad_fn: a list of losses, a running sum, or a hidden state. Keep loss.item() or tensor.detach() instead.</source>
         <translation>有某个比这一步活得更久的对象仍引用着带 grad_fn 的结果：损失列表、累加和或隐藏状态。请改为保留 loss.item() 或 tensor.detach()。</translation>
-    </message>
-    <message>
-        <source>The autograd graph is kept across steps: {size} that it holds stay alive every step (steps {first} to {last}).</source>
-        <translation>自动求导图跨步被保留：每一步有 {size} 由它持有的内存不被释放（第 {first} 至 {last} 步）。</translation>
     </message>
     <message>
         <source>Look at who keeps the blocks of these modules: a list or cache that only grows, or predictions and losses that are collected on the device; keep tensor.detach().cpu() or loss.item() instead.</source>
@@ -697,8 +689,276 @@
         <translation>位于 {module}</translation>
     </message>
     <message>
+        <source>The autograd graph is kept across steps: {bytes_per_step} that it holds stay alive every step (steps {first_step} to {last_step}).</source>
+        <translation>自动求导图跨步保留：每步有 {bytes_per_step} 由它占用的内存一直存活（第 {first_step} 步到第 {last_step} 步）。</translation>
+    </message>
+    <message>
+        <source>Live bytes grow every step: {bytes_per_step} allocated in each of steps {first_step} to {last_step} are still alive.</source>
+        <translation>存活字节逐步增长：第 {first_step} 步到第 {last_step} 步每步分配的 {bytes_per_step} 仍然存活。</translation>
+    </message>
+    <message>
+        <source>{write_op} ({write_source}) wrote to a tensor that {op} ({source}) had saved for backward, which failed.</source>
+        <translation>{write_op}（{write_source}）写入了 {op}（{source}）为反向保存的张量，反向因此失败。</translation>
+    </message>
+    <message>
+        <source>{used_by} at {used_source} uses {op} from {source}, whose saved tensors an earlier backward had freed: backward failed.</source>
+        <translation>{used_source} 处的 {used_by} 使用了来自 {source} 的 {op}，其保存的张量已被先前的反向释放：反向失败。</translation>
+    </message>
+    <message>
+        <source>Backward reaches into earlier steps: {older_nodes} of its {nodes} nodes were made before the step began, the newest of them {op} at {source}.</source>
+        <translation>反向延伸到了先前的步：{nodes} 个节点中有 {older_nodes} 个在本步开始之前创建，其中最新的是 {source} 处的 {op}。</translation>
+    </message>
+    <message>
+        <source>{tensors} results keep the graphs of earlier steps alive ({nodes} nodes) when a step ends.</source>
+        <translation>一步结束时，{tensors} 个结果仍使先前各步的图存活（{nodes} 个节点）。</translation>
+    </message>
+    <message>
+        <source>Backward {backward} of {backwards} kept its graph (retain_graph=True) and no later backward used it: {saved_bytes} stay longer than they must.</source>
+        <translation>{backwards} 次反向中的第 {backward} 次保留了图（retain_graph=True），而之后没有反向使用它：{saved_bytes} 存活得比必要的久。</translation>
+    </message>
+    <message>
+        <source>Evaluation builds autograd graphs: {forwards} forwards in eval mode in {steps} steps had gradients on, and no backward followed.</source>
+        <translation>评估时建立了自动求导图：{steps} 步中有 {forwards} 次 eval 模式的前向开着梯度，之后没有反向。</translation>
+    </message>
+    <message>
+        <source>Hooks pile up: {hooks} on parameters and modules in steps {steps}.</source>
+        <translation>钩子不断累积：第 {steps} 步时参数和模块上有 {hooks} 个。</translation>
+    </message>
+    <message>
+        <source>{cheap_bytes} of the {saved_bytes} that are saved for backward are saved by operations that are cheap to compute again.</source>
+        <translation>为反向保存的 {saved_bytes} 中，有 {cheap_bytes} 由重算代价很低的运算保存。</translation>
+    </message>
+    <message>
+        <source>{module} is the first module whose output is not finite ({kind}).</source>
+        <translation>{module} 是第一个输出非有限值（{kind}）的模块。</translation>
+    </message>
+    <message>
+        <source>{op} at {source} is the first node that turns a finite gradient into {kind}; {nodes_after} nodes after it receive one that is not finite.</source>
+        <translation>{source} 处的 {op} 是第一个把有限梯度变成 {kind} 的节点；其后 {nodes_after} 个节点收到了非有限的梯度。</translation>
+    </message>
+    <message>
+        <source>{parameters} trained parameters get no gradient: {first_name}.</source>
+        <translation>{parameters} 个被训练的参数没有得到梯度：{first_name}。</translation>
+    </message>
+    <message>
+        <source>{untrained} parameters get a gradient and are in no optimizer: {first_name}. The optimizer holds {orphans} tensors that the model does not.</source>
+        <translation>{untrained} 个参数得到了梯度却不在任何优化器中：{first_name}。优化器持有 {orphans} 个模型没有的张量。</translation>
+    </message>
+    <message>
+        <source>Gradients of {modules} modules are over a million times smaller than the median module&apos;s.</source>
+        <translation>{modules} 个模块的梯度比中位模块小一百万倍以上。</translation>
+    </message>
+    <message>
+        <source>Gradients of {modules} modules are over a million times larger than the median module&apos;s.</source>
+        <translation>{modules} 个模块的梯度比中位模块大一百万倍以上。</translation>
+    </message>
+    <message>
+        <source>Look at the activations and initialisation on the way to them; normalisation, residual connections or another activation keep gradients in scale.</source>
+        <translation>检查通往它们的激活函数和初始化；归一化、残差连接或换一种激活函数可使梯度保持尺度。</translation>
+    </message>
+    <message>
+        <source>Write to a new tensor instead (x = x + 1, not x += 1), or clone before the write. Operations that do not save what they return (addition, convolution, linear) may be followed by one.</source>
+        <translation>改为写入新张量（用 x = x + 1，不用 x += 1），或在写入前 clone。不保存自身输出的运算（加法、卷积、线性层）之后可以原地写入。</translation>
+    </message>
+    <message>
+        <source>A result of before is used again with its graph, such as a hidden state: detach it. If both backwards are meant, add the losses and go backward once.</source>
+        <translation>先前的结果连同它的图被再次使用，例如隐藏状态：请 detach。若两次反向都是有意的，把损失相加后只做一次反向。</translation>
+    </message>
+    <message>
+        <source>Something computed in an earlier step is used with its graph: a hidden state, a running sum or cached features. Detach it where the step ends, unless it is meant to be trained through.</source>
+        <translation>先前某步算出的东西连同它的图被使用：隐藏状态、累加和或缓存的特征。除非有意跨步训练，请在步末 detach。</translation>
+    </message>
+    <message>
+        <source>Keep loss.item() or tensor.detach() instead of the result itself.</source>
+        <translation>请保留 loss.item() 或 tensor.detach()，而不是结果本身。</translation>
+    </message>
+    <message>
+        <source>Leave retain_graph out: saved tensors are then freed while backward runs.</source>
+        <translation>去掉 retain_graph：这样保存的张量会在反向过程中释放。</translation>
+    </message>
+    <message>
+        <source>Put torch.no_grad() or torch.inference_mode() round the evaluation: eval() alone does not switch gradients off.</source>
+        <translation>用 torch.no_grad() 或 torch.inference_mode() 包住评估：仅 eval() 并不会关闭梯度。</translation>
+    </message>
+    <message>
+        <source>Register hooks once, outside of the loop, or remove each handle that is not needed any more.</source>
+        <translation>在循环外只注册一次钩子，或移除不再需要的句柄。</translation>
+    </message>
+    <message>
+        <source>Where memory is short, checkpoint the modules that hold them (Saved for backward says what each would bring), or compile them: fused operations save less.</source>
+        <translation>内存不足时，对持有它们的模块使用检查点（“为反向保存”会说明各自能省多少），或编译它们：融合后的运算保存得更少。</translation>
+    </message>
+    <message>
+        <source>Look at its input and parameters: a division by zero, a logarithm of zero, or an overflow in half precision.</source>
+        <translation>检查它的输入和参数：除以零、对零取对数，或半精度溢出。</translation>
+    </message>
+    <message>
+        <source>Its slope is not finite where it was evaluated (a square root or norm at zero, a logarithm, a division); torch.where does not help, its unused branch is differentiated, too. Move the bad values away before the operation.</source>
+        <translation>它在取值处的斜率不是有限的（零处的平方根或范数、对数、除法）；torch.where 无济于事，未选中的分支同样会被求导。请在运算之前移开坏值。</translation>
+    </message>
+    <message>
+        <source>Unused: the module did not run, or its result is thrown away. Detached: its result left the graph (detach(), no_grad(), a conversion to numpy or a Python number). Freeze or remove what is not meant to be trained.</source>
+        <translation>未使用：模块没有运行，或其结果被丢弃。已分离：其结果离开了图（detach()、no_grad()、转成 numpy 或 Python 数）。不打算训练的请冻结或移除。</translation>
+    </message>
+    <message>
+        <source>Make the optimizer after the model has its final parameters (after replacing layers, loading, adding heads), or add them with add_param_group.</source>
+        <translation>在模型拥有最终参数之后（替换层、加载、添加头之后）再创建优化器，或用 add_param_group 添加。</translation>
+    </message>
+    <message>
         <source>no module</source>
         <translation>模块之外</translation>
+    </message>
+    <message>
+        <source>Operation</source>
+        <translation>运算</translation>
+    </message>
+    <message>
+        <source>Line</source>
+        <translation>代码行</translation>
+    </message>
+    <message>
+        <source>Module</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Saved as</source>
+        <translation>保存为</translation>
+    </message>
+    <message>
+        <source>Written by</source>
+        <translation>写入者</translation>
+    </message>
+    <message>
+        <source>Line of the write</source>
+        <translation>写入所在行</translation>
+    </message>
+    <message>
+        <source>Used by</source>
+        <translation>使用者</translation>
+    </message>
+    <message>
+        <source>Line of the use</source>
+        <translation>使用所在行</translation>
+    </message>
+    <message>
+        <source>Edges</source>
+        <translation>边</translation>
+    </message>
+    <message>
+        <source>Nodes of earlier steps</source>
+        <translation>先前各步的节点</translation>
+    </message>
+    <message>
+        <source>Saved by them</source>
+        <translation>由它们保存</translation>
+    </message>
+    <message>
+        <source>Nodes</source>
+        <translation>节点</translation>
+    </message>
+    <message>
+        <source>Tensors</source>
+        <translation>张量数</translation>
+    </message>
+    <message>
+        <source>Held by</source>
+        <translation>持有者</translation>
+    </message>
+    <message>
+        <source>Backward</source>
+        <translation>反向</translation>
+    </message>
+    <message>
+        <source>Backwards</source>
+        <translation>反向次数</translation>
+    </message>
+    <message>
+        <source>Saved for backward</source>
+        <translation>为反向保存</translation>
+    </message>
+    <message>
+        <source>Cheap to compute again</source>
+        <translation>重算代价低</translation>
+    </message>
+    <message>
+        <source>Largest</source>
+        <translation>最大者</translation>
+    </message>
+    <message>
+        <source>Forwards</source>
+        <translation>前向次数</translation>
+    </message>
+    <message>
+        <source>Steps</source>
+        <translation>步</translation>
+    </message>
+    <message>
+        <source>Hooks</source>
+        <translation>钩子</translation>
+    </message>
+    <message>
+        <source>Value</source>
+        <translation>值</translation>
+    </message>
+    <message>
+        <source>Finite outputs before it</source>
+        <translation>其前的有限输出</translation>
+    </message>
+    <message>
+        <source>Outputs measured</source>
+        <translation>已测量的输出</translation>
+    </message>
+    <message>
+        <source>Norm of what it received</source>
+        <translation>所收梯度的范数</translation>
+    </message>
+    <message>
+        <source>Nodes after it</source>
+        <translation>其后的节点</translation>
+    </message>
+    <message>
+        <source>Parameters</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>Their size</source>
+        <translation>它们的大小</translation>
+    </message>
+    <message>
+        <source>Unused</source>
+        <translation>未使用</translation>
+    </message>
+    <message>
+        <source>Detached</source>
+        <translation>已分离</translation>
+    </message>
+    <message>
+        <source>Result not used by the loss</source>
+        <translation>结果未被损失使用</translation>
+    </message>
+    <message>
+        <source>Parameter</source>
+        <translation>参数</translation>
+    </message>
+    <message>
+        <source>Not trained</source>
+        <translation>未被训练</translation>
+    </message>
+    <message>
+        <source>Only in the optimizer</source>
+        <translation>仅在优化器中</translation>
+    </message>
+    <message>
+        <source>Modules</source>
+        <translation>模块</translation>
+    </message>
+    <message>
+        <source>Median gradient (RMS)</source>
+        <translation>梯度中位数（均方根）</translation>
+    </message>
+    <message>
+        <source>Gradient (RMS)</source>
+        <translation>梯度（均方根）</translation>
     </message>
 </context>
 <context>
@@ -720,8 +980,8 @@
         <translation>未发现问题。关于增长的规则需要 {n} 步才能作出证明。</translation>
     </message>
     <message>
-        <source>Nothing found. Looked for autograd graphs that are kept across steps, and for live bytes that grow every step.</source>
-        <translation>未发现问题。已检查：跨步保留的自动求导图，以及逐步增长的存活字节。</translation>
+        <source>Nothing found. Looked for graphs that are kept across steps, parameters without gradient, writes over saved tensors, gradients that are not finite, and live bytes that grow every step.</source>
+        <translation>没有发现问题。已检查：跨步保留的图、没有梯度的参数、对已保存张量的写入、非有限的梯度，以及逐步增长的存活字节。</translation>
     </message>
     <message>
         <source>Severity</source>

@@ -32,7 +32,7 @@ PROGRAMS = {
     "accumulates": ("    (loss / 4).backward()\n    if step % 4 == 3: optimizer.step()\n", []),
     "retained graph": (
         "    loss.backward(retain_graph=True)\n    optimizer.step()\n    kept.append(loss)\n",
-        ["graph-kept"],
+        ["graph-kept", "retain-graph"],
     ),
     "losses of another forward": (
         PLAIN + "    kept.append(net(inputs).pow(2).mean())\n",
@@ -68,8 +68,9 @@ def test_that_real_programs_are_judged_by_what_they_do(name: str, tmp_path: Path
     found = find(record(tmp_path, script).store)
     assert [finding.code for finding in found] == expected
     for finding in found:
-        assert finding.evidence["bytes_per_step"] >= 1024
-        assert finding.evidence["blocks"] >= 20
+        if finding.code in ("graph-kept", "live-bytes-grow"):
+            assert finding.evidence["bytes_per_step"] >= 1024
+            assert finding.evidence["blocks"] >= 20
 
 
 def test_that_the_categories_of_the_demo_sum_to_the_recorders_total_at_every_event(tmp_path: Path) -> None:

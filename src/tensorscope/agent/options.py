@@ -24,6 +24,10 @@ class Options:
         ``pulse`` or ``scope``.
     deep_first
         Capture the first step that somebody listens to deeply.
+    deep_every
+        Capture every so many steps deeply; 0 for only the first and those that are asked for.
+    gradients
+        Measure gradients and outputs in deep steps.
     stop_script
         End the script with exit code 0 after `steps`.
     outbox_bytes
@@ -37,6 +41,8 @@ class Options:
     steps: int = 0
     level: str = "scope"
     deep_first: bool = True
+    deep_every: int = 0
+    gradients: bool = False
     stop_script: bool = False
     outbox_bytes: int = DEFAULT_BOUND_BYTES
     token: str | None = None

@@ -88,6 +88,10 @@ class Program:
             if any(id(p) in wanted for p in module.parameters()):
                 self.add_root(module)
 
+    def all_optimizers(self) -> list[Any]:
+        """Return every optimizer that is alive, also those that have not stepped yet; as costly as above."""
+        return [o for o in gc.get_objects() if issubclass(type(o), torch.optim.Optimizer)]
+
     def refresh(self) -> None:
         """Collect the names anew if something has changed. At a step boundary."""
         if not self.stale:

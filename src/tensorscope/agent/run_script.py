@@ -45,6 +45,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--steps", type=int, default=0, metavar="N", help="stop after N steps")
     parser.add_argument("--level", choices=("pulse", "scope"), default="scope")
     parser.add_argument("--no-deep-first", dest="deep_first", action="store_false")
+    parser.add_argument("--deep-every", type=int, default=0, metavar="N")
+    parser.add_argument("--gradients", action="store_true")
     parser.add_argument("--token-file", default=None, help="what TCP clients must know")
     parser.add_argument("--ready-fd", type=int, default=-1, help="write the address there once listening")
     parser.add_argument("-m", action="store_true", help="what follows is a module, not a file")
@@ -94,7 +96,8 @@ def _start_agent(arguments: argparse.Namespace, announce: _Announcer) -> None:
     try:
         options = Options(
             address=arguments.address, record=arguments.record, steps=arguments.steps, level=arguments.level,
-            deep_first=arguments.deep_first, stop_script=arguments.steps > 0,
+            deep_first=arguments.deep_first, deep_every=arguments.deep_every, gradients=arguments.gradients,
+            stop_script=arguments.steps > 0,
             token=read_token(arguments.token_file),
         )  # fmt: skip
         agent = start(options, at_rest=True)

@@ -219,9 +219,7 @@ class Agent:
             resync = self._running is not None
         else:
             resync = self.courier.wants_resync()
-        level = "deep" if self.deep_wanted else self.level
-        self.context.wants_gradients = self.deep_wanted and self.gradients_wanted
-        self.deep_wanted = self.gradients_wanted = False
+        level = self._next_level()
         if self._running != level:
             self._switch(level)
         self.hooks.install_pairs(modules=not self.compiled.seen and not self.modules.broken)
@@ -234,6 +232,14 @@ class Agent:
         if self.captures.recorder_kind != self._recorder_kind:
             self._recorder_kind = self.captures.recorder_kind
             self.courier.say_hello()
+
+    def _next_level(self) -> str:
+        """Return the level of the step that begins, and forget what was asked of it."""
+        every, step = self.options.deep_every, self.context.step
+        deep = self.deep_wanted or (every > 0 and step > 0 and step % every == 0)
+        self.context.wants_gradients = deep and (self.gradients_wanted or self.options.gradients)
+        self.deep_wanted = self.gradients_wanted = False
+        return "deep" if deep else self.level
 
     def _switch(self, level: str) -> None:
         if self._running is None:

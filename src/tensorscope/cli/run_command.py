@@ -28,6 +28,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--headless", action="store_true", help="no window")
     parser.add_argument("--level", choices=("pulse", "scope"), default="scope", help="how much to capture")
+    parser.add_argument(
+        "--deep-every", type=positive, default=0, metavar="N",
+        help="capture graph and tensors of every N-th step, not of the first alone",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gradients", action="store_true", help="measure gradients and outputs in those steps"
+    )
     parser.add_argument("--python", default=sys.executable, help="interpreter that has torch")
     parser.add_argument("--address", default="", help="where to listen: unix:/path or tcp:127.0.0.1:PORT")
     parser.add_argument("--token-file", type=Path, help="file (mode 600) with the token for tcp")
@@ -43,7 +50,8 @@ def run(settings: argparse.Namespace) -> int:
     options = TargetOptions(
         [settings.script, *settings.arguments], module=settings.module, python=settings.python,
         record=settings.record, steps=settings.steps, level=settings.level, address=settings.address,
-        token_file=settings.token_file, outlives_window=True,
+        deep_every=settings.deep_every, gradients=settings.gradients, token_file=settings.token_file,
+        outlives_window=True,
     )  # fmt: skip
     if not settings.headless:
         return show_window("Add --headless --record FILE to record without one.", script=options)

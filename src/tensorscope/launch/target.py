@@ -39,6 +39,8 @@ class TargetOptions:
         Stop the script after this many steps; 0 for never.
     address
         Where the agent listens: ``""`` for its default socket, ``none``, or an address.
+    deep_every, gradients
+        See `tensorscope.agent.options.Options`.
     quiet
         Keep the script's own output to ourselves (only its tail is kept, for messages).
     outlives_window
@@ -51,6 +53,8 @@ class TargetOptions:
     record: Path | None = None
     steps: int = 0
     level: str = "scope"
+    deep_every: int = 0
+    gradients: bool = False
     address: str = ""
     token_file: Path | None = None
     quiet: bool = False
@@ -191,6 +195,10 @@ def _agent_arguments(options: TargetOptions) -> list[str]:
         arguments += ["--record", str(options.record)]
     if options.steps:
         arguments += ["--steps", str(options.steps)]
+    if options.deep_every:
+        arguments += ["--deep-every", str(options.deep_every)]
+    if options.gradients:
+        arguments.append("--gradients")
     if options.token_file is not None:
         arguments += ["--token-file", str(options.token_file)]
     if options.module:

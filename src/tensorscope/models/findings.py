@@ -12,27 +12,34 @@ from tensorscope.compute.growth_rules import (
     growth_findings,
 )
 from tensorscope.compute.retention import AllocRows
-from tensorscope.core.finding import Finding
+from tensorscope.core.finding import SEVERITIES, Finding
+from tensorscope.models.frozen_store import FrozenStore, StoreLike
+from tensorscope.models.gradient_findings import gradient_findings
+from tensorscope.models.graph_findings import graph_findings
 from tensorscope.models.session_store import SessionStore
+
+FindingsStore = SessionStore | FrozenStore
 
 NEEDED_STEPS = MIN_STEPS + RECENT_STEPS + WARM_UP_STEPS
 NEEDS = ("nothing", "recorder", "steps")
 
 
-def find(store: SessionStore) -> list[Finding]:
+def find(store: FindingsStore) -> list[Finding]:
     """Return what can be proved of the session, the worst first."""
-    data = growth_data(store)
-    return growth_findings(data) if data is not None else []
+    data = _growth_data(store)
+    found = growth_findings(data) if data is not None else []
+    found += [*gradient_findings(store), *graph_findings(store)]
+    return sorted(found, key=lambda finding: -SEVERITIES.index(finding.severity))
 
 
-def missing(store: SessionStore) -> str:
-    """Return which of `NEEDS` the rules lack before they can say anything."""
+def missing(store: StoreLike) -> str:
+    """Return which of `NEEDS` the rules about growth lack before they can say anything."""
     if not store.records("baseline"):
         return "recorder"
     return "nothing" if len(store.tables["step"]) >= NEEDED_STEPS else "steps"
 
 
-def growth_data(store: SessionStore) -> GrowthData | None:
+def _growth_data(store: FindingsStore) -> GrowthData | None:
     """Return what the growth rules look at, None without a recorder."""
     baselines = store.records("baseline")
     if not baselines:

@@ -64,11 +64,11 @@ class FrozenStore:
         self._records = {record.kind: list[Record]() for record in store.all_records()}
         for record in store.all_records():
             self._records[record.kind].append(record)
-        self._strings = store.strings
+        self.strings = store.strings
 
     def string(self, index: int) -> str:
         """Return interned string `index`, or a marked placeholder if it never arrived."""
-        return self._strings[index] if 0 <= index < len(self._strings) else f"?{index}"
+        return self.strings[index] if 0 <= index < len(self.strings) else f"?{index}"
 
     def records(self, kind: str) -> list[Record]:
         """Return every record of `kind`, oldest first."""

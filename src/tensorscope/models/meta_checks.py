@@ -23,7 +23,10 @@ _META: dict[str, dict[str, tuple[type, ...]]] = {
     "toggle": {"name": (str,), "on": (bool,), "params": (dict, _NULL), "variant": (str,)},
     "graph": {
         "loss": (float, int, _NULL), "root_names": (list,), "compiled": (bool,), "truncated": (bool,),
+        "gradients": (bool,), "failed": (str, _NULL), "calls": (list,), "first_seq": (int,),
+        "module_hooks": (int,),
     },
+    "kept": {"count": (int,), "nodes": (int,), "truncated": (bool,), "took_ns": (int,)},
     "reply": {"id": (int,), "ok": (bool,), "error": (str, _NULL), "step": (int, _NULL)},
     "bye": {"reason": (str,)},
 }  # fmt: skip
@@ -39,5 +42,6 @@ def check_meta(kind: str, meta: Mapping[str, Any]) -> None:
             raise DataError(f"{name!r} cannot be {str(value)[:40]!r}")
         if isinstance(value, int) and not -(2**63) <= value < 2**63:
             raise DataError(f"{name!r} is out of range")
-    if not all(isinstance(one, dict) for one in meta.get("devices", ())):
-        raise DataError("'devices' holds something else than devices")
+    for name in ("devices", "calls"):
+        if name in _META.get(kind, {}) and not all(isinstance(one, dict) for one in meta.get(name, ())):
+            raise DataError(f"{name!r} holds something else than {name}")

@@ -63,7 +63,7 @@ def test_that_show_me_goes_to_the_step_and_asks_for_the_view(view, qtbot):
     [
         (SessionModel(), "No session is open"),
         (session_of(5), "need 13 steps"),
-        (session_of(30), "Looked for autograd graphs"),
+        (session_of(30), "Looked for graphs"),
     ],
 )
 def test_that_silence_says_why(view, qtbot, session, words):

@@ -39,6 +39,7 @@ class AutogradCapture(Capture):
         self._roots: list[str] = []
         self._calls: list[dict[str, Any]] = []
         self._failed: str | None = None
+        self._told = False
         self._timed = True
         self._first_seq = 0
 
@@ -50,6 +51,7 @@ class AutogradCapture(Capture):
         """
         self.stop()
         self._loss, self._roots, self._calls, self._failed, self._timed = None, [], [], None, True
+        self._told = False
         trace = None if uses_compile() else ForwardTrace(self.context, sources=True)
         walk = GraphWalk(self.context, trace)
         self._first_seq = _get_sequence_nr()
@@ -116,10 +118,11 @@ class AutogradCapture(Capture):
             return
         if deep.trace is not None:
             deep.trace.remove()
-        if self._calls and self._failed is None:
+        if self._calls and not self._told:
             self._emit(deep, step)
 
     def _emit(self, deep: DeepStep, step: int) -> None:
+        self._told = True
         kept = {
             storage_of(tensor)[0]
             for _, role, tensor in self.context.program.named_tensors()
@@ -156,13 +159,15 @@ class AutogradCapture(Capture):
             self.context.notice("warning", "inplace-write", text)
 
     def stop(self) -> None:
-        """Take out whatever is still in."""
+        """Take out whatever is still in; a step that never ends has its graph all the same."""
         if self._probe is not None:
             self._probe.remove()
             self._probe = None
         deep, self.context.deep = self.context.deep, None
         if deep is not None and deep.trace is not None:
             deep.trace.remove()
+        if deep is not None and self._calls and not self._told:
+            self._emit(deep, self.context.step)
 
     def _say_compiled(self) -> None:
         text = "The program uses torch.compile: its graph is shown without modules, source lines and times."

@@ -94,7 +94,7 @@ class TensorsCapture(Capture):
 
     def _add_named(self, rows: TensorRows, nodes: dict[int, int]) -> None:
         string = self.context.string
-        groups = [group for one in self.context.program.optimizers for group in one.param_groups]
+        groups = [group for one in self.context.program.all_optimizers() for group in one.param_groups]
         trained = {id(tensor) for group in groups for tensor in group["params"]}
         owners: dict[str, int] = {}
         for name, role, tensor in self.context.program.named_tensors():

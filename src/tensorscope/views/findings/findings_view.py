@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import ClassVar
 
-from PySide6.QtCore import QEvent, QObject, QRunnable, Qt, QThreadPool, QTimer, Signal
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QBrush, QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -23,38 +23,19 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from tensorscope.compute.growth_rules import GrowthData, growth_findings
 from tensorscope.core.finding import Finding
-from tensorscope.models.findings import NEEDED_STEPS, growth_data, missing
+from tensorscope.models.findings import NEEDED_STEPS, find, missing
+from tensorscope.models.frozen_store import FrozenStore
 from tensorscope.models.selection import Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.findings.finding_texts import FindingTexts
+from tensorscope.views.items.newest_job import NewestJob
 from tensorscope.views.picture import write_picture
 from tensorscope.views.session_view import SessionView
 
 PAUSE_SECONDS = 2.0
 """Between two looks at a live session."""
 _COLOURS = {"info": "#0072B2", "warning": "#E69F00", "error": "#D55E00"}
-
-
-class _Answer(QObject):
-    ready = Signal(int, object)
-
-
-class _Look(QRunnable):
-    """Runs the rules on columns that do not change any more, in a worker thread."""
-
-    def __init__(self, generation: int, data: GrowthData, answer: _Answer) -> None:
-        super().__init__()
-        self._generation, self._data, self._answer = generation, data, answer
-
-    def run(self) -> None:
-        """Run the rules."""
-        found = growth_findings(self._data)
-        try:
-            self._answer.ready.emit(self._generation, found)
-        except RuntimeError:  # the view is gone
-            return
 
 
 class FindingsView(SessionView):
@@ -70,12 +51,10 @@ class FindingsView(SessionView):
         self._session = SessionModel()
         self._texts = FindingTexts(self)
         self._findings: list[Finding] = []
-        self._generation = 0
-        self._running = False
         self._looked_version = -1
         self._looked_at = 0.0
-        self._answer = _Answer(self)
-        self._answer.ready.connect(self._on_ready)
+        self._job = NewestJob(self)
+        self._job.done.connect(self._on_found)
         self._later = QTimer(self)
         self._later.setSingleShot(True)
         self._later.timeout.connect(self.refresh)
@@ -131,8 +110,8 @@ class FindingsView(SessionView):
     def set_session(self, session: SessionModel) -> None:
         """Show another session."""
         self._session = session
-        self._generation += 1
-        self._findings, self._running = [], False
+        self._job.cancel()
+        self._findings = []
         self._looked_version, self._looked_at = -1, 0.0
         self._show()
         self.refresh()
@@ -140,7 +119,7 @@ class FindingsView(SessionView):
     def refresh(self) -> None:
         """Run the rules in a worker thread, now and then while the session grows."""
         version = self._session.store.version
-        if self._running or version == self._looked_version:
+        if self._job.waiting or version == self._looked_version:
             return
         wait = PAUSE_SECONDS - (time.monotonic() - self._looked_at)
         if wait > 0:
@@ -148,16 +127,12 @@ class FindingsView(SessionView):
                 self._later.start(int(wait * 1000) + 1)
             return
         self._looked_version, self._looked_at = version, time.monotonic()
-        data = growth_data(self._session.store)
-        if data is None:
-            self._show()
-            return
-        self._running = True
-        QThreadPool.globalInstance().start(_Look(self._generation, data, self._answer))
+        store = FrozenStore(self._session.store)
+        self._job.ask(lambda cancelled: find(store))
 
     def is_idle(self) -> bool:
         """Whether the rules have seen everything."""
-        return not self._running and not self._later.isActive()
+        return not self._job.waiting and not self._later.isActive()
 
     def export(self, path: Path, file_format: str) -> None:
         """Write what is shown."""
@@ -171,12 +146,10 @@ class FindingsView(SessionView):
                 proof = json.dumps(dict(finding.evidence))
                 writer.writerow([finding.code, finding.severity, finding.title, finding.advice, proof])
 
-    def _on_ready(self, generation: int, findings: list[Finding]) -> None:
-        if generation != self._generation:
+    def _on_found(self, generation: int, found: object) -> None:
+        if not self._job.accept(generation) or not isinstance(found, list):
             return
-        self._running = False
-        if findings != self._findings:
-            self._findings = findings
+        self._findings = found
         self._show()
 
     def _show(self) -> None:
@@ -206,8 +179,9 @@ class FindingsView(SessionView):
             text = self.tr("Nothing found. Rules about growth need {n} steps before they can prove anything.")
             return text.format(n=NEEDED_STEPS)
         return self.tr(
-            "Nothing found. Looked for autograd graphs that are kept across steps, and for live bytes that "
-            "grow every step."
+            "Nothing found. Looked for graphs that are kept across steps, parameters without gradient, "
+            "writes "
+            "over saved tensors, gradients that are not finite, and live bytes that grow every step."
         )
 
     def _current(self) -> Finding | None:
@@ -234,8 +208,9 @@ class FindingsView(SessionView):
         where = finding.where
         if "step" in where:
             self._session.go_to_step(int(where["step"]))
-        if where.get("module"):
-            self._session.select(Selection(module=str(where["module"])))
+        node, module = int(where.get("node", -1)), where.get("module")
+        if node >= 0 or module:
+            self._session.select(Selection(node=node, module=str(module) if module else None))
         self.open_requested.emit(str(where.get("view", "")))
 
     def changeEvent(self, event: QEvent) -> None:
