@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from tensorscope.core.errors import SessionFileError
 from tensorscope.models.session_model import SessionModel
 from tensorscope.readers.child import Choose, ForeignReader
 from tensorscope.transport.session_reader import SessionReader, is_session_file
@@ -35,6 +36,8 @@ def load_session(
     ReaderError
         If a foreign file cannot be understood.
     """
+    if path.exists() and not path.is_file():  # to open a pipe would wait for ever
+        raise SessionFileError(f"Cannot open {path}: it is no file, but a folder, pipe or device.")
     session = SessionModel(path.name)
     if is_session_file(path):
         _read_session(path, session, progress)
