@@ -386,6 +386,45 @@
     </message>
 </context>
 <context>
+    <name>BackwardPlayer</name>
+    <message>
+        <source>{count} nodes in {time}</source>
+        <translation>{time} 内 {count} 个节点</translation>
+    </message>
+    <message>
+        <source>Before backward · {total}</source>
+        <translation>反向之前 · {total}</translation>
+    </message>
+    <message>
+        <source>took {time}</source>
+        <translation>耗时 {time}</translation>
+    </message>
+    <message>
+        <source>freed {size}, {all} so far</source>
+        <translation>释放 {size}，累计 {all}</translation>
+    </message>
+    <message>
+        <source>gradient norm {norm}</source>
+        <translation>梯度范数 {norm}</translation>
+    </message>
+    <message>
+        <source>Pause</source>
+        <translation>暂停</translation>
+    </message>
+    <message>
+        <source>Play</source>
+        <translation>播放</translation>
+    </message>
+    <message>
+        <source>Close the replay</source>
+        <translation>关闭回放</translation>
+    </message>
+    <message>
+        <source>Nodes of backward, in the order in which they ran</source>
+        <translation>反向的节点，按运行顺序</translation>
+    </message>
+</context>
+<context>
     <name>BlockDetails</name>
     <message>
         <source>Nothing that the program&apos;s objects lead to: it is gone, or C++ holds it.</source>
@@ -1249,6 +1288,89 @@
     </message>
 </context>
 <context>
+    <name>GraphBar</name>
+    <message>
+        <source>Find: name, op:addmm, param:weight, bytes&gt;1MiB, time&gt;1ms</source>
+        <translation>查找：名称、op:addmm、param:weight、bytes&gt;1MiB、time&gt;1ms</translation>
+    </message>
+    <message>
+        <source>Words are looked for in operation, module, parameter, shape and line. op: module: param: shape: dtype: source: look in one; bytes&gt; time&gt; norm&gt; compare. Enter steps through what is found.</source>
+        <translation>词语在运算、模块、参数、形状和代码行中查找。op: module: param: shape: dtype: source: 只查其一；bytes&gt; time&gt; norm&gt; 做比较。回车逐个查看结果。</translation>
+    </message>
+    <message>
+        <source>Find in the graph</source>
+        <translation>在图中查找</translation>
+    </message>
+    <message>
+        <source>Colour: saved bytes</source>
+        <translation>颜色：保存的字节</translation>
+    </message>
+    <message>
+        <source>Colour: backward time</source>
+        <translation>颜色：反向时间</translation>
+    </message>
+    <message>
+        <source>Colour: gradient norm</source>
+        <translation>颜色：梯度范数</translation>
+    </message>
+    <message>
+        <source>Colour: module</source>
+        <translation>颜色：模块</translation>
+    </message>
+    <message>
+        <source>Colour: kind of operation</source>
+        <translation>颜色：运算类别</translation>
+    </message>
+    <message>
+        <source>No colour</source>
+        <translation>无颜色</translation>
+    </message>
+    <message>
+        <source>What the fill of a box shows</source>
+        <translation>方框填充的含义</translation>
+    </message>
+    <message>
+        <source>Previous</source>
+        <translation>上一个</translation>
+    </message>
+    <message>
+        <source>Next</source>
+        <translation>下一个</translation>
+    </message>
+    <message>
+        <source>Expand</source>
+        <translation>展开</translation>
+    </message>
+    <message>
+        <source>Expand every module that is shown by one level</source>
+        <translation>把显示的每个模块展开一级</translation>
+    </message>
+    <message>
+        <source>Collapse</source>
+        <translation>折叠</translation>
+    </message>
+    <message>
+        <source>Collapse all modules</source>
+        <translation>折叠所有模块</translation>
+    </message>
+    <message>
+        <source>Fit</source>
+        <translation>适应</translation>
+    </message>
+    <message>
+        <source>Show all of it (F)</source>
+        <translation>显示全部（F）</translation>
+    </message>
+    <message>
+        <source>Replay</source>
+        <translation>回放</translation>
+    </message>
+    <message>
+        <source>Replay the backward of this step, node by node</source>
+        <translation>逐节点回放这一步的反向</translation>
+    </message>
+</context>
+<context>
     <name>GraphCanvas</name>
     <message>
         <source>1 op</source>
@@ -1355,6 +1477,60 @@
     </message>
 </context>
 <context>
+    <name>GraphLegend</name>
+    <message>
+        <source>others</source>
+        <translation>其他</translation>
+    </message>
+    <message>
+        <source>Gradients were not measured: ask for a deep step with gradients.</source>
+        <translation>未测量梯度：请求一次带梯度的深度步。</translation>
+    </message>
+    <message>
+        <source>Backward was not timed.</source>
+        <translation>反向未计时。</translation>
+    </message>
+    <message>
+        <source>matrix product</source>
+        <translation>矩阵乘</translation>
+    </message>
+    <message>
+        <source>convolution, pooling</source>
+        <translation>卷积、池化</translation>
+    </message>
+    <message>
+        <source>attention</source>
+        <translation>注意力</translation>
+    </message>
+    <message>
+        <source>normalisation</source>
+        <translation>归一化</translation>
+    </message>
+    <message>
+        <source>activation</source>
+        <translation>激活</translation>
+    </message>
+    <message>
+        <source>elementwise</source>
+        <translation>逐元素</translation>
+    </message>
+    <message>
+        <source>shape</source>
+        <translation>形状</translation>
+    </message>
+</context>
+<context>
+    <name>GraphLights</name>
+    <message>
+        <source>{nodes} nodes in {items} boxes</source>
+        <translation>{items} 个方框中的 {nodes} 个节点</translation>
+    </message>
+    <message>
+        <source>nothing found</source>
+        <translation>没有找到</translation>
+    </message>
+</context>
+<context>
     <name>GraphStatus</name>
     <message>
         <source>{nodes} nodes, {edges} edges</source>
@@ -1371,6 +1547,10 @@
     <message>
         <source>{count} steps ago</source>
         <translation>{count} 步之前</translation>
+    </message>
+    <message>
+        <source>1 step ago</source>
+        <translation>1 步之前</translation>
     </message>
     <message>
         <source>cut short: the graph is larger than what is captured</source>
@@ -1408,6 +1588,14 @@
         <translation>向内展开一层</translation>
     </message>
     <message>
+        <source>Show the way to the loss (L)</source>
+        <translation>显示到损失的路径（L）</translation>
+    </message>
+    <message>
+        <source>Show what it was made from (I)</source>
+        <translation>显示它由什么得来（I）</translation>
+    </message>
+    <message>
         <source>Expand one level</source>
         <translation>展开一层</translation>
     </message>
@@ -1420,60 +1608,8 @@
         <translation>适应</translation>
     </message>
     <message>
-        <source>{nodes} nodes in {items} boxes</source>
-        <translation>{items} 个方框中有 {nodes} 个节点</translation>
-    </message>
-    <message>
-        <source>nothing found</source>
-        <translation>未找到</translation>
-    </message>
-    <message>
         <source>no graph is shown</source>
         <translation>没有显示计算图</translation>
-    </message>
-    <message>
-        <source>Find by operation, module or parameter</source>
-        <translation>按操作、模块或参数查找</translation>
-    </message>
-    <message>
-        <source>Find in the graph</source>
-        <translation>在计算图中查找</translation>
-    </message>
-    <message>
-        <source>Colour: saved bytes</source>
-        <translation>着色：保存字节</translation>
-    </message>
-    <message>
-        <source>Colour: backward time</source>
-        <translation>着色：反向耗时</translation>
-    </message>
-    <message>
-        <source>No colour</source>
-        <translation>不着色</translation>
-    </message>
-    <message>
-        <source>What the fill of a box shows</source>
-        <translation>方框填色的含义</translation>
-    </message>
-    <message>
-        <source>Expand</source>
-        <translation>展开</translation>
-    </message>
-    <message>
-        <source>Expand every module that is shown by one level</source>
-        <translation>将显示的每个模块展开一层</translation>
-    </message>
-    <message>
-        <source>Collapse</source>
-        <translation>折叠</translation>
-    </message>
-    <message>
-        <source>Collapse all modules</source>
-        <translation>折叠所有模块</translation>
-    </message>
-    <message>
-        <source>Show all of it (F)</source>
-        <translation>显示全部 (F)</translation>
     </message>
     <message>
         <source>Autograd graph, inputs at the top, loss at the bottom</source>

@@ -1,77 +1,95 @@
 """What a deep step says of graphs that outlive their step, of what is trained and of modules' outputs."""
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 import torch
 from torch import nn
 
 from tensorscope.agent.capture.autograd import AutogradCapture
-from tensorscope.agent.capture.kept_graphs import KeptGraphs
 from tensorscope.agent.capture.tensors import TensorsCapture
 from tests.agent.deep_harness import Harness
 
-LOSSES: list[torch.Tensor] = []
+SCRIPT = """
+import json, torch
+from torch import nn
+from tensorscope.agent.capture.autograd import AutogradCapture
+from tensorscope.agent.capture.kept_graphs import KeptGraphs
+from tests.agent.deep_harness import Harness
 
+LOSSES = []
 
-def kept_after(train, steps: int = 4) -> dict:
-    """Run `train` for some steps; return what the last one, a deep one, says is kept."""
+def kept_after(train, steps=4):
     model = nn.Linear(3, 3)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
-    harness = Harness(model, optimizer, (AutogradCapture, KeptGraphs))
-    state: dict = {}
+    harness, state = Harness(model, optimizer, (AutogradCapture, KeptGraphs)), {}
     for step in range(steps):
         if step == steps - 1:
             harness.begin(step)
         optimizer.zero_grad()
-        train(model, state, step)
+        train(model, state)
         optimizer.step()
     harness.end(steps - 1)
     return harness.record("kept")
 
-
-def plain(model: nn.Module, state: dict, step: int) -> None:
+def plain(model, state):
     model(torch.randn(2, 3)).square().sum().backward()
 
+def variable(model, state):
+    state["loss"] = model(torch.randn(2, 3)).square().sum()
+    state["loss"].backward()
 
-def test_that_a_program_that_keeps_nothing_is_told_so() -> None:
-    kept = kept_after(plain)
-    assert (kept["meta"]["count"], kept["meta"]["nodes"], kept["grad_fn"]) == (0, 0, [])
-    assert not kept["meta"]["truncated"]
+def losses(model, state):
+    variable(model, state)
+    LOSSES.append(state["loss"])
 
+def total(model, state):
+    variable(model, state)
+    state["total"] = state.get("total", 0) + state["loss"]
 
-def test_that_a_loss_variable_of_this_step_is_not_kept() -> None:
-    def train(model: nn.Module, state: dict, step: int) -> None:
-        state["loss"] = model(torch.randn(2, 3)).square().sum()
-        state["loss"].backward()
-
-    assert kept_after(train)["meta"]["count"] == 0
-
-
-def test_that_a_list_of_losses_is_named_with_its_place() -> None:
-    def train(model: nn.Module, state: dict, step: int) -> None:
-        loss = model(torch.randn(2, 3)).square().sum()
-        loss.backward()
-        LOSSES.append(loss)
-
-    try:
-        kept = kept_after(train)
-    finally:
-        LOSSES.clear()
-    assert kept["meta"]["count"] == 3
-    assert kept["grad_fn"] == ["SumBackward0"] * 3
-    assert sorted(kept["holder"]) == [f"LOSSES[{n}] (global of {__name__})" for n in range(3)]
-    assert kept["nodes"] == [4, 4, 4]  # sum, square, linear and the transposed weight
+found = {}
+for train in (plain, variable, losses, total):
+    found[train.__name__] = kept_after(train)
+    LOSSES.clear()
+print(json.dumps(found))
+"""
 
 
-def test_that_a_running_sum_is_found_through_the_newest_tensor() -> None:
-    def train(model: nn.Module, state: dict, step: int) -> None:
-        loss = model(torch.randn(2, 3)).square().sum()
-        loss.backward()
-        state["total"] = state.get("total", 0) + loss
+@pytest.fixture(scope="module")
+def kept() -> dict[str, dict]:
+    """What the last of four steps says is kept, by program; in a process where nothing else is."""
+    root = Path(__file__).parents[2]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, timeout=120, check=False, cwd=root,
+        env={**os.environ, "PYTHONPATH": f"{root / 'src'}{os.pathsep}{root}"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
 
-    kept = kept_after(train)
-    assert kept["meta"]["count"] == 1
-    assert kept["grad_fn"] == ["AddBackward0"]
-    assert "['total']" in kept["holder"][0]
+
+@pytest.mark.parametrize("program", ["plain", "variable"])
+def test_that_a_program_that_keeps_nothing_is_told_so(kept: dict, program: str) -> None:
+    assert (kept[program]["meta"]["count"], kept[program]["meta"]["nodes"]) == (0, 0)
+    assert kept[program]["grad_fn"] == []
+    assert not kept[program]["meta"]["truncated"]
+
+
+def test_that_a_list_of_losses_is_named_with_its_place(kept: dict) -> None:
+    losses = kept["losses"]
+    assert losses["meta"]["count"] == 3
+    assert losses["grad_fn"] == ["SumBackward0"] * 3
+    assert [text.partition(" ")[0] for text in sorted(losses["holder"])] == [f"LOSSES[{n}]" for n in range(3)]
+    assert losses["nodes"] == [4, 4, 4]  # sum, square, linear and the transposed weight
+
+
+def test_that_a_running_sum_is_found_through_the_newest_tensor(kept: dict) -> None:
+    assert kept["total"]["meta"]["count"] == 1
+    assert kept["total"]["grad_fn"] == ["AddBackward0"]
+    assert "['total']" in kept["total"]["holder"][0]
 
 
 def test_that_a_hidden_state_that_is_not_detached_shows_in_the_graph_of_the_step() -> None:

@@ -56,6 +56,10 @@ class GraphData:
         """Return a *string* column's text of one row."""
         return self._texts[int(self.record.columns[column][row])]
 
+    def all_texts(self) -> Mapping[int, str]:
+        """Return every text of the graph by its string id."""
+        return self._texts
+
     def texts(self, column: str) -> list[str]:
         """Return a whole *string* column."""
         return [self._texts[i] for i in self.record.columns[column].tolist()]
@@ -86,6 +90,14 @@ class GraphData:
         saved, spent = self.saved_bytes[order], np.maximum(self.backward_ns[order], 0)
         return tuple(np.concatenate([[0], np.cumsum(each)]) for each in (saved, spent))  # type: ignore[return-value]
 
+    @cached_property
+    def grad_norm(self) -> NDArray[np.float64] | None:
+        """Norm of the gradient that each node received, NaN where not known; None if none was measured."""
+        if not self.record.meta.get("gradients"):
+            return None
+        found: NDArray[np.float64] | None = self.record.columns.get("node_grad_norm")
+        return found
+
     @property
     def timed(self) -> bool:
         """Whether the backward of any node was timed."""
@@ -97,17 +109,6 @@ class GraphData:
         begin, end = np.searchsorted(places, [start, stop])
         unique, first = np.unique(nodes[begin:end], return_index=True)
         return unique[np.argsort(first)].astype(np.int64)
-
-    def matching(self, text: str) -> NDArray[np.int64]:
-        """Return the nodes whose name, module, parameter, shape or source holds every word of `text`."""
-        words = text.casefold().split()
-        columns = ("node_name", "node_module", "node_param", "node_shape", "node_source")
-        found = np.ones(self.count, bool)
-        folded = {i: each.casefold() for i, each in self._texts.items()}
-        for word in words:
-            ids = [i for i, each in folded.items() if word in each]
-            found &= np.any([np.isin(self.record.columns[name], ids) for name in columns], axis=0)
-        return np.flatnonzero(found)
 
     def saved_rows(self, node: int) -> NDArray[np.intp]:
         """Return the saved tensors of a node."""

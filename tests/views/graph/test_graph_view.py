@@ -176,16 +176,16 @@ def test_that_arrows_walk_along_edges(view, qtbot):
 
 def test_that_search_marks_boxes_and_enter_goes_through_them(view, qtbot):
     qtbot.keyClicks(view.canvas, "/")
-    view._search.setText("gelu")
+    view._bar.search.setText("gelu")
     matches = view.canvas.marks.matches
     assert {view.picture().titles[i] for i in matches} == {"blocks.0", "blocks.1"}
-    assert view._found.text() == "2 nodes in 2 boxes"
-    qtbot.keyClick(view._search, Qt.Key.Key_Return)
+    assert view._bar._found.text() == "2 nodes in 2 boxes"
+    qtbot.keyClick(view._bar.search, Qt.Key.Key_Return)
     assert view.canvas.marks.selected == matches[0]
-    qtbot.keyClick(view._search, Qt.Key.Key_Return)
+    qtbot.keyClick(view._bar.search, Qt.Key.Key_Return)
     assert view.canvas.marks.selected == matches[1]
-    view._search.setText("no such thing")
-    assert view._found.text() == "nothing found"
+    view._bar.search.setText("no such thing")
+    assert view._bar._found.text() == "nothing found"
 
 
 def test_that_zooming_keeps_the_point_under_the_mouse_and_f_fits(view, qtbot):
@@ -285,6 +285,6 @@ def test_that_dot_text_escapes_what_it_must():
 
 
 def test_that_texts_are_made_anew_when_the_language_changes(view):
-    view._search.setPlaceholderText("?")
+    view._bar.search.setPlaceholderText("?")
     QApplication.sendEvent(view, QEvent(QEvent.Type.LanguageChange))
-    assert view._search.placeholderText() == "Find by operation, module or parameter"
+    assert view._bar.search.placeholderText() == "Find: name, op:addmm, param:weight, bytes>1MiB, time>1ms"

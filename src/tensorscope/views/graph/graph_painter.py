@@ -7,17 +7,16 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QBrush, QColor, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
+from PySide6.QtGui import QBrush, QFont, QFontMetricsF, QPainter, QPainterPath, QPen
 
 from tensorscope.compute.graph_condense import BOX, CLUSTER
 from tensorscope.compute.graph_outline import FOLD
+from tensorscope.models.graph_colours import BY_BYTES, BY_TIME, MAX_CLASSES, SHADES, Fills, fills_of
 from tensorscope.models.graph_model import GraphPicture
-from tensorscope.views.items.chart_theme import ChartTheme, with_alpha
+from tensorscope.views.items.chart_theme import ChartTheme, mixed, with_alpha
 from tensorscope.views.items.line_array import LineArray
 from tensorscope.views.items.rect_array import RectArray
 
-PLAIN, BY_BYTES, BY_TIME = range(3)
-STRENGTHS = 7
 TITLES_FROM, LINES_FROM, ROUND_FROM, CURVES_FROM = 0.38, 0.55, 0.25, 0.2
 MAX_ROUND, MAX_CURVES, MAX_TEXTS = 800, 3000, 1200
 
@@ -30,6 +29,10 @@ class Marks:
     hovered: int = -1
     chip: int = -1
     matches: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
+    path: NDArray[np.bool_] | None = None
+    """Items on the way that is shown, such as from a parameter to the loss."""
+    lit: NDArray[np.bool_] | None = None
+    """Items that are not faded; None: all."""
     colour_by: int = BY_BYTES
 
 
@@ -37,7 +40,9 @@ class GraphPainter:
     """Keeps its buffers between frames. `counts` says what the last frame drew."""
 
     def __init__(self) -> None:
-        self._rects = [RectArray() for _ in range(STRENGTHS)]
+        self._rects = [RectArray() for _ in range(max(SHADES, MAX_CLASSES + 1))]
+        self._veil = RectArray()
+        self._fills: tuple[GraphPicture, int, Fills] | None = None
         self._lines = LineArray()
         self.counts = {"boxes": 0, "pieces": 0, "texts": 0, "calls": 0}
 
@@ -66,6 +71,8 @@ class GraphPainter:
         if scale >= TITLES_FROM:
             self._draw_texts(painter, picture, clusters, boxes, view)
             self._draw_chips(painter, picture, boxes, marks)
+        if marks.lit is not None and len(marks.lit) == picture.count:
+            self._fade(painter, picture, boxes[~marks.lit[boxes]])
 
     # -- layers -----------------------------------------------------------------------------------
 
@@ -89,6 +96,9 @@ class GraphPainter:
             lit = (picture.geometry.piece_from == marks.selected) | (
                 picture.geometry.piece_to == marks.selected
             )
+        if marks.path is not None and len(marks.path) == picture.count:
+            ends = picture.geometry.piece_from, picture.geometry.piece_to
+            lit |= np.logical_and(*(marks.path[end] | (end < 0) for end in ends))
         width = 1.2 if self._scale >= CURVES_FROM else 0.0
         self._draw_pieces(painter, pieces[seen & ~lit], QPen(with_alpha(self._theme.text, 120), width))
         self._draw_pieces(painter, pieces[seen & lit], QPen(self._theme.accent, 2.2))
@@ -121,7 +131,8 @@ class GraphPainter:
         self, painter: QPainter, picture: GraphPicture, boxes: NDArray[np.intp], marks: Marks
     ) -> None:
         self.counts["boxes"] = len(boxes)
-        strength = self._strengths(picture, marks.colour_by)[boxes]
+        fills = self.fills(picture, marks.colour_by)
+        strength = fills.index[boxes]
         round_corners = self._scale >= ROUND_FROM and len(boxes) <= MAX_ROUND
         outline = QPen(with_alpha(self._theme.text, 150), 1 if round_corners else 0)
         painter.setPen(outline if self._scale > 0.08 else QPen(Qt.PenStyle.NoPen))
@@ -135,7 +146,7 @@ class GraphPainter:
             mine = boxes[strength == level]
             if not len(mine):
                 continue
-            painter.setBrush(self._fill(level, marks.colour_by))
+            painter.setBrush(fill_brush(self._theme, fills, level, marks.colour_by))
             if round_corners:
                 for item in mine.tolist():
                     painter.drawRoundedRect(self._rect(picture, item), 4, 4)
@@ -145,6 +156,23 @@ class GraphPainter:
                 array.draw(painter)
                 self.counts["calls"] += 1
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+
+    def fills(self, picture: GraphPicture, colour_by: int) -> Fills:
+        """Return what the boxes are filled by; kept until another picture or choice comes."""
+        if self._fills is None or self._fills[0] is not picture or self._fills[1] != colour_by:
+            self._fills = picture, colour_by, fills_of(picture, colour_by)
+        return self._fills[2]
+
+    def _fade(self, painter: QPainter, picture: GraphPicture, boxes: NDArray[np.intp]) -> None:
+        """Lay a veil over boxes."""
+        shape = picture.geometry
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(with_alpha(self._theme.background, 185))
+        grow = 1.0 / self._scale
+        x0, y0, x1, y1 = (edge[boxes] for edge in (shape.x0, shape.y0, picture.box_x1, shape.y1))
+        self._veil.set(x0 - grow, y0 - grow, x1 + grow, y1 + grow)
+        self._veil.draw(painter)
+        self.counts["calls"] += 1
 
     def _draw_stacks(self, painter: QPainter, picture: GraphPicture, boxes: NDArray[np.intp]) -> None:
         """Draw two cards behind what stands for several equal modules."""
@@ -226,8 +254,10 @@ class GraphPainter:
     ) -> None:
         visible = np.flatnonzero(np.isin(picture.chip_item, boxes))[:MAX_TEXTS]
         colour = self._theme.categories[0]
+        lit = marks.lit if marks.lit is not None and len(marks.lit) == picture.count else None
         for chip in visible.tolist():
             rect = chip_rect(picture, chip)
+            painter.setOpacity(1.0 if lit is None or lit[picture.chip_item[chip]] else 0.3)
             painter.setPen(QPen(self._theme.accent if chip == marks.chip else with_alpha(colour, 200), 1))
             painter.setBrush(with_alpha(colour, 90 if chip == marks.chip else 45))
             painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
@@ -235,6 +265,7 @@ class GraphPainter:
             self._text(
                 painter, rect.adjusted(7, 0, -5, 0), picture.chip_text[chip], Qt.AlignmentFlag.AlignLeft
             )
+        painter.setOpacity(1.0)
         self.counts["calls"] += len(visible)
 
     def _patch(self, painter: QPainter, place: QRectF, text: str) -> None:
@@ -251,25 +282,19 @@ class GraphPainter:
         self.counts["texts"] += 1
         return metrics.horizontalAdvance(cut) + 8
 
-    # -- colours and places -----------------------------------------------------------------------
-
-    def _strengths(self, picture: GraphPicture, colour_by: int) -> NDArray[np.int64]:
-        """Return 0 (nothing) to `STRENGTHS` - 1 for each item; a square root, so that little is seen too."""
-        if colour_by == PLAIN or not picture.count:
-            return np.zeros(picture.count, np.int64)
-        values = picture.saved_bytes if colour_by == BY_BYTES else picture.backward_ns
-        boxes = np.array(picture.shown.kind) != CLUSTER
-        most = float(values[boxes].max()) if boxes.any() else 0.0
-        shares = np.sqrt(np.clip(values / max(most, 1.0), 0, 1))
-        strengths: NDArray[np.int64] = np.ceil(shares * (STRENGTHS - 1)).astype(np.int64)
-        return strengths
-
-    def _fill(self, level: int, colour_by: int) -> QBrush:
-        colour = self._theme.categories[5] if colour_by == BY_BYTES else self._theme.phases[2]
-        return QBrush(_blend(self._theme.background, colour, 0.62 * level / (STRENGTHS - 1)))
-
     def _rect(self, picture: GraphPicture, item: int) -> QRectF:
         return item_rect(picture, item)
+
+
+def fill_brush(theme: ChartTheme, fills: Fills, level: int, colour_by: int) -> QBrush:
+    """Return the fill of a shade or class; faint enough for text to be read on it."""
+    if fills.names:
+        others = level >= len(fills.names)
+        colour = theme.muted if others else theme.series(len(fills.names), others=False)[level]
+        return QBrush(mixed(colour, theme.background, 0.18 if others else 0.5))
+    hues = {BY_BYTES: theme.categories[5], BY_TIME: theme.phases[2]}
+    share = (0.62 if colour_by in hues else 0.8) * level / (SHADES - 1)
+    return QBrush(mixed(hues.get(colour_by, theme.categories[0]), theme.background, share))
 
 
 def item_rect(picture: GraphPicture, item: int) -> QRectF:
@@ -288,16 +313,6 @@ def chip_rect(picture: GraphPicture, chip: int) -> QRectF:
     top = (shape.y0[item] + shape.y1[item]) / 2 - rows * (line + 2) / 2 + row * (line + 2) + 1
     left = float(picture.box_x1[item]) + 4
     return QRectF(left, float(top), float(shape.x1[item]) - left, line)
-
-
-def _blend(under: QColor, over: QColor, share: float) -> QColor:
-    mixed = [
-        round(a + (b - a) * share)
-        for a, b in zip(
-            (under.red(), under.green(), under.blue()), (over.red(), over.green(), over.blue()), strict=True
-        )
-    ]
-    return QColor(*mixed)
 
 
 def _grown(view: QRectF) -> QRectF:

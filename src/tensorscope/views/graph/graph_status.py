@@ -31,7 +31,9 @@ class GraphStatus(QLabel):
             self.tr("captured at step {step}").format(step=snapshot.step),
         ]
         if snapshot.stale_steps:
-            parts.append(self.tr("{count} steps ago").format(count=snapshot.stale_steps))
+            one = snapshot.stale_steps == 1
+            text = self.tr("1 step ago") if one else self.tr("{count} steps ago")
+            parts.append(text.format(count=snapshot.stale_steps))
         if snapshot.facts.get("truncated"):
             parts.append(self.tr("cut short: the graph is larger than what is captured"))
         if snapshot.facts.get("compiled"):

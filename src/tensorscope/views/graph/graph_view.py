@@ -7,21 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
-import numpy as np
 from psygnal import SignalInstance
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent, QShortcut
-from PySide6.QtWidgets import (
-    QComboBox,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QSplitter,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidget
 
 from tensorscope.compute.graph_condense import CLUSTER
 from tensorscope.core.whole_file import whole_file
@@ -37,9 +26,13 @@ from tensorscope.models.graph_model import (
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.capture_message import CaptureMessage
+from tensorscope.views.graph.backward_player import BackwardPlayer
+from tensorscope.views.graph.graph_bar import GraphBar
 from tensorscope.views.graph.graph_canvas import GraphCanvas
 from tensorscope.views.graph.graph_details import GraphDetails
 from tensorscope.views.graph.graph_files import write_dot, write_graph_picture, write_items
+from tensorscope.views.graph.graph_legend import GraphLegend
+from tensorscope.views.graph.graph_lights import GraphLights
 from tensorscope.views.graph.graph_status import GraphStatus
 from tensorscope.views.items.chart_theme import chart_theme
 from tensorscope.views.items.newest_job import NewestJob
@@ -61,7 +54,6 @@ class GraphView(SessionView):
         self._expanded: frozenset[str] | None = None
         self._anchor: tuple[str, QPointF] | None = None
         self._problem = ""
-        self._match = -1
         self._split_by_hand = False
         self._worker = NewestJob(self)
         self._worker.done.connect(self._on_laid_out)
@@ -73,28 +65,11 @@ class GraphView(SessionView):
         return self.tr("Graph")
 
     def _build(self) -> None:
-        self._search = QLineEdit(self)
-        self._search.setObjectName("graphSearch")
-        self._search.setClearButtonEnabled(True)
-        self._search.textChanged.connect(self._on_search)
-        self._search.returnPressed.connect(self._on_next_match)
-        self._found = QLabel(self)
-        self._colour = QComboBox(self)
-        self._colour.setObjectName("graphColour")
-        self._colour.currentIndexChanged.connect(self._on_colour)
-        self._more, self._collapse, self._fit = QToolButton(self), QToolButton(self), QToolButton(self)
-        self._more.setObjectName("expandLevel")
-        self._more.clicked.connect(self._on_more)
-        self._collapse.setObjectName("collapseAll")
-        self._collapse.clicked.connect(self._on_collapse_all)
+        self._bar = GraphBar(self)
         self.canvas, self.details = GraphCanvas(self), GraphDetails(self)
-        self._fit.clicked.connect(self.canvas.fit)
-        self._status = GraphStatus(self)
+        self._status, self._legend, self._player = GraphStatus(self), GraphLegend(self), BackwardPlayer(self)
         self._message = CaptureMessage(self)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(8, 6, 8, 4)
-        for widget in (self._search, self._found, self._colour, self._more, self._collapse, self._fit):
-            bar.addWidget(widget, 1 if widget is self._search else 0)
+        self._lights = GraphLights(self.canvas, self._bar, self._player, self)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self._splitter.addWidget(self.canvas)
         self._splitter.addWidget(self.details)
@@ -104,19 +79,34 @@ class GraphView(SessionView):
         body = QVBoxLayout(self._body)
         body.setContentsMargins(0, 0, 0, 0)
         body.setSpacing(0)
-        body.addLayout(bar)
+        body.addWidget(self._bar)
         body.addWidget(self._splitter, 1)
-        body.addWidget(self._status)
+        body.addWidget(self._player)
+        foot = QHBoxLayout()
+        foot.setSpacing(0)
+        foot.addWidget(self._status, 1)
+        foot.addWidget(self._legend)
+        body.addLayout(foot)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self._body, 1)
         layout.addWidget(self._message, 1)
-        canvas = self.canvas
-        canvas.item_clicked.connect(self._on_item_clicked)
-        canvas.chip_clicked.connect(self._on_chip_clicked)
-        canvas.toggled.connect(self.expand_item)
-        canvas.menu_asked.connect(self._on_menu)
-        for sequence, slot in (("/", self._on_find), ("G", self._on_reveal)):
+        self._connect()
+
+    def _connect(self) -> None:
+        bar, canvas = self._bar, self.canvas
+        for signal, slot in (
+            (bar.colour_chosen, self._on_colour), (bar.more_asked, self._on_more),
+            (bar.collapse_asked, self._on_collapse_all), (bar.fit_asked, canvas.fit),
+            (bar.play_asked, self._lights.play), (canvas.item_clicked, self._on_item_clicked),
+            (canvas.chip_clicked, self._on_chip_clicked), (canvas.toggled, self.expand_item),
+            (canvas.menu_asked, self._on_menu), (self._lights.item_found, self._on_item_found),
+        ):  # fmt: skip
+            signal.connect(slot)
+        for sequence, slot in (
+            ("/", bar.focus_search), ("G", self._on_reveal), ("L", self._on_path_to_loss),
+            ("I", self._on_path_to_inputs), ("Escape", self._lights.clear_path),
+        ):  # fmt: skip
             shortcut = QShortcut(QKeySequence(sequence), canvas)
             shortcut.setContext(Qt.ShortcutContext.WidgetShortcut)
             shortcut.activated.connect(slot)
@@ -127,6 +117,12 @@ class GraphView(SessionView):
         if not self._split_by_hand:
             details = min(max(self.width() // 4, 190), 300)
             self._splitter.setSizes([max(1, self.width() - details), details])
+        self._give_legend_room()
+
+    def _give_legend_room(self) -> None:
+        """Show the legend where it leaves the facts whole."""
+        wanted = self._status.sizeHint().width() + self._legend.sizeHint().width()
+        self._legend.setVisible(wanted <= self.width())
 
     def _on_splitter_moved(self) -> None:
         self._split_by_hand = True
@@ -143,6 +139,7 @@ class GraphView(SessionView):
         self.canvas.show_picture(None)
         for signal, slot in self._connections():
             signal.connect(slot)
+        self._lights.take(session)
         self._message.set_session(session)
         self.refresh()
 
@@ -152,6 +149,7 @@ class GraphView(SessionView):
             (session.step_changed, self._on_step),
             (session.selection_changed, self._on_selection),
             (session.state_changed, self._on_state),
+            (session.moment_changed, self._on_moment),
         )
 
     def refresh(self) -> None:
@@ -161,6 +159,8 @@ class GraphView(SessionView):
         data = self._snapshot.data
         if data is not before:
             self._problem = ""
+            self._player.close_player()
+            self._bar.show_timed(data is not None and data.timed)
             if data is None or not data.count:
                 self._worker.cancel()
                 self.canvas.show_picture(None)
@@ -200,7 +200,8 @@ class GraphView(SessionView):
             first = self.canvas.picture is None
             self._expanded = result.expanded
             self.canvas.show_picture(result, None if first else self._anchor)
-            self._on_search(self._search.text())
+            self._lights.apply()
+            self._on_colour(self._bar.colour_by)
             self._on_selection(self._session.selection)
         else:
             self._problem = self.tr("The graph could not be laid out: {reason}").format(reason=result)
@@ -222,10 +223,6 @@ class GraphView(SessionView):
 
     def _on_collapse_all(self) -> None:
         self._ask(frozenset())
-
-    def _on_find(self) -> None:
-        self._search.setFocus()
-        self._search.selectAll()
 
     def _on_reveal(self) -> None:
         """Open every module around the selected node."""
@@ -260,6 +257,12 @@ class GraphView(SessionView):
             if is_open:
                 menu.addAction(self.tr("Expand one level inside")).triggered.connect(self._on_more_inside)
             menu.addSeparator()
+        if picture is not None and item >= 0:
+            self.canvas.item_clicked.emit(item)
+            menu.addAction(self.tr("Show the way to the loss (L)")).triggered.connect(self._on_path_to_loss)
+            made = menu.addAction(self.tr("Show what it was made from (I)"))
+            made.triggered.connect(self._on_path_to_inputs)
+            menu.addSeparator()
         for text, slot in (
             (self.tr("Expand one level"), self._on_more),
             (self.tr("Collapse all"), self._on_collapse_all),
@@ -279,32 +282,22 @@ class GraphView(SessionView):
         if self.canvas.picture is not None and item >= 0:
             self._ask(one_level_more(self.canvas.picture, item), self.canvas.anchor(item))
 
-    def _on_colour(self, index: int) -> None:
-        self.canvas.set_marks(colour_by=int(self._colour.itemData(index) or 0))
-
-    def _on_search(self, text: str) -> None:
+    def _on_colour(self, colour_by: int) -> None:
+        self.canvas.set_marks(colour_by=colour_by)
         picture = self.canvas.picture
-        self._match = -1
-        if picture is None or not text.strip():
-            self.canvas.set_marks(matches=np.empty(0, np.int64))
-            self._found.setText("")
-            return
-        nodes = picture.data.matching(text)
-        items = np.unique([picture.item_of_node(node) for node in nodes.tolist()]).astype(np.int64)
-        self.canvas.set_marks(matches=items[items >= 0])
-        self._found.setText(
-            self.tr("{nodes} nodes in {items} boxes").format(nodes=f"{len(nodes):,}", items=f"{len(items):,}")
-            if len(nodes)
-            else self.tr("nothing found")
-        )
+        fills = None if picture is None else self.canvas.painter.fills(picture, colour_by)
+        self._legend.show_fills(fills, colour_by)
+        self._give_legend_room()
 
-    def _on_next_match(self) -> None:
-        matches = self.canvas.marks.matches
-        if len(matches):
-            self._match = (self._match + 1) % len(matches)
-            item = int(matches[self._match])
-            self._on_item_clicked(item)
-            self.canvas.centre_on(item)
+    def _on_path_to_loss(self) -> None:
+        self._lights.show_path(self._selected_node(), towards_loss=True)
+
+    def _on_path_to_inputs(self) -> None:
+        self._lights.show_path(self._selected_node(), towards_loss=False)
+
+    def _on_moment(self, moment_ns: int | None) -> None:
+        if moment_ns is not None:
+            self._player.go_to(moment_ns + self._session.store.origin_ns)
 
     # -- selection --------------------------------------------------------------------------------
 
@@ -316,6 +309,10 @@ class GraphView(SessionView):
         self._show_item(item)
         self._session.select(Selection(node=picture.node(item), module=picture.module(item)))
         self._show_item(item)
+
+    def _on_item_found(self, item: int) -> None:
+        self._on_item_clicked(item)
+        self.canvas.centre_on(item)
 
     def _on_chip_clicked(self, chip: int) -> None:
         picture = self.canvas.picture
@@ -357,6 +354,7 @@ class GraphView(SessionView):
 
     def _show_status(self) -> None:
         self._status.show_facts(self._snapshot, self._worker.waiting, self._problem)
+        self._give_legend_room()
 
     def export(self, path: Path, file_format: str) -> None:
         """Write what is expanded: all of it as a picture, its items as CSV, or DOT text."""
@@ -378,32 +376,17 @@ class GraphView(SessionView):
         super().changeEvent(event)
         if event.type() == QEvent.Type.LanguageChange:
             self._retranslate()
-            self._on_search(self._search.text())
+            self._lights.apply()
+            self._on_colour(self._bar.colour_by)
             self._on_selection(self._session.selection)
             self._show_status()
         elif event.type() == QEvent.Type.PaletteChange:
             self.canvas.update()
+            self._on_colour(self._bar.colour_by)
 
     def _retranslate(self) -> None:
-        self._search.setPlaceholderText(self.tr("Find by operation, module or parameter"))
-        self._search.setAccessibleName(self.tr("Find in the graph"))
-        at = max(0, self._colour.currentIndex())
-        self._colour.clear()
-        for text, value in (
-            (self.tr("Colour: saved bytes"), 1),
-            (self.tr("Colour: backward time"), 2),
-            (self.tr("No colour"), 0),
-        ):
-            self._colour.addItem(text, value)
-        self._colour.setCurrentIndex(at)
-        self._colour.setAccessibleName(self.tr("What the fill of a box shows"))
-        for button, text, tip in (
-            (self._more, self.tr("Expand"), self.tr("Expand every module that is shown by one level")),
-            (self._collapse, self.tr("Collapse"), self.tr("Collapse all modules")),
-            (self._fit, self.tr("Fit"), self.tr("Show all of it (F)")),
-        ):
-            button.setText(text)
-            button.setToolTip(tip)
+        self._bar.retranslate()
+        self._player.retranslate()
         self.canvas.setAccessibleName(self.tr("Autograd graph, inputs at the top, loss at the bottom"))
         if self.canvas.picture is None or self.canvas.marks.selected < 0:
             self.details.show_nothing()
