@@ -132,6 +132,14 @@
         <translation>捕获下一步的计算图与张量</translation>
     </message>
     <message>
+        <source>Deep step with gradients</source>
+        <translation>带梯度的深度步</translation>
+    </message>
+    <message>
+        <source>Also measure every gradient and output of the next step, which takes longer</source>
+        <translation>同时测量下一步的每个梯度和输出，耗时更长</translation>
+    </message>
+    <message>
         <source>Capture pulse</source>
         <translation>脉搏级捕获</translation>
     </message>

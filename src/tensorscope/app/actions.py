@@ -53,6 +53,7 @@ SPECS = (
     ActionSpec("session.previous_step", "Alt+Left", group=1),
     ActionSpec("session.next_step", "Alt+Right", group=1),
     ActionSpec("session.deep", "F8", group=2),
+    ActionSpec("session.deep_gradients", "Shift+F8", group=2),
     ActionSpec("session.pulse", checkable=True, group=2),
     ActionSpec("session.scope", checkable=True, group=2),
     ActionSpec("session.detach", group=3),
@@ -143,6 +144,10 @@ class ActionRegistry(QObject):
             "session.previous_step": (self.tr("Previous step"), self.tr("Show the step before")),
             "session.next_step": (self.tr("Next step"), self.tr("Show the step after")),
             "session.deep": (self.tr("Deep step"), self.tr("Capture graph and tensors of the next step")),
+            "session.deep_gradients": (
+                self.tr("Deep step with gradients"),
+                self.tr("Also measure every gradient and output of the next step, which takes longer"),
+            ),
             "session.pulse": (
                 self.tr("Capture pulse"),
                 self.tr("Steps, phases, loss and memory totals only"),

@@ -23,7 +23,14 @@ from tensorscope.models.session_model import SessionModel
 _NEEDS_SESSION = ("file.record", "file.export", "file.export_data",
                   "file.report", "file.close", "session.previous_step",
                   "session.next_step", "session.follow")  # fmt: skip
-_NEEDS_LIVE = ("session.pause", "session.deep", "session.pulse", "session.scope", "session.detach")
+_NEEDS_LIVE = (
+    "session.pause",
+    "session.deep",
+    "session.deep_gradients",
+    "session.pulse",
+    "session.scope",
+    "session.detach",
+)
 _THEMES = ("light", "dark", "auto")
 _LANGUAGES = {"view.english": "en", "view.chinese": "zh_CN"}
 
@@ -43,7 +50,8 @@ class WindowCommands(QObject):
             "file.close": window.controller.close, "file.quit": self.quit,
             "session.pause": self.pause, "session.follow": self.follow,
             "session.previous_step": self.previous_step, "session.next_step": self.next_step,
-            "session.deep": self.deep, "session.pulse": self.set_level, "session.scope": self.set_level,
+            "session.deep": self.deep, "session.deep_gradients": self.deep_gradients,
+            "session.pulse": self.set_level, "session.scope": self.set_level,
             "session.detach": self.detach, "view.reset_layout": window.dock_layout.apply_default,
             "view.full_screen": self.full_screen, "help.palette": self.show_palette,
             "help.shortcuts": self.show_shortcuts, "help.about": self.show_about,
@@ -225,6 +233,10 @@ class WindowCommands(QObject):
     def deep(self) -> None:
         """Ask for a deep step."""
         self._window.controller.send("deep")
+
+    def deep_gradients(self) -> None:
+        """Ask for a deep step that measures gradients."""
+        self._window.controller.send("deep", gradients=True)
 
     def set_level(self) -> None:
         """Change how much is captured."""
