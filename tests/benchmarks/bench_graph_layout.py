@@ -22,7 +22,8 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 from PySide6.QtWidgets import QApplication
 
 from tensorscope.models.graph_data import GraphData
-from tensorscope.models.graph_model import GraphModel, TextSizes, first_picture, picture_of
+from tensorscope.models.graph_expansion import first_picture
+from tensorscope.models.graph_model import GraphModel, TextSizes, picture_of
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.graph.graph_canvas import GraphCanvas
 from tensorscope.views.graph.graph_files import write_dot

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,6 +22,7 @@ from tensorscope.models.selection import Selection
 from tensorscope.models.session_loading import load_session
 from tensorscope.models.session_model import SessionModel
 from tensorscope.models.tensor_model import TensorRows
+from tensorscope.views.graph.graph_view import GraphView
 from tensorscope.views.memory_details.memory_details_view import MemoryDetailsView
 from tensorscope.views.memory_details.panel_registry import PANEL_CLASSES
 from tensorscope.views.session_view import SessionView
@@ -41,14 +43,30 @@ def settle(view: SessionView, seconds: float = _IDLE_SECONDS) -> None:
     QApplication.processEvents()
 
 
+@dataclass(frozen=True)
+class Showing:
+    """What of a view is written.
+
+    Attributes
+    ----------
+    panel
+        Of the memory details.
+    everything
+        The whole session, where the window would begin with the last steps.
+    expand
+        Of the graph, see `expanded_by`; None: as deep as can be read.
+    """
+
+    panel: str | None = None
+    everything: bool = False
+    expand: str | None = None
+
+
 def export_view(
     session: SessionModel, view_id: str, file_format: str, path: Path, theme: str = "light",
-    panel: str | None = None, everything: bool = False,
+    showing: Showing = Showing(),
 ) -> None:  # fmt: skip
-    """Write one view of `session`, or one panel of it; raises `SessionFileError` with the reason.
-
-    With `everything` it shows the whole session, where the window would begin with the last steps.
-    """
+    """Write one view of `session`, or a part of it; raises `SessionFileError` with the reason."""
     apply_theme(gui_application(), theme)
     view = build_view(view_id)
     if file_format not in view.formats:
@@ -63,10 +81,7 @@ def export_view(
         view.resize(WIDTH_PX, HEIGHT_PX)
         view.set_session(session)
         host.show()
-        if panel is not None and isinstance(view, MemoryDetailsView):
-            view.show_panel(panel)
-        if everything:
-            view.show_everything()
+        _show(view, showing)
         settle(view)
         view.export(path, file_format)
     except OSError as error:
@@ -75,6 +90,16 @@ def export_view(
     finally:
         host.close()
         host.deleteLater()
+
+
+def _show(view: SessionView, showing: Showing) -> None:
+    if showing.panel is not None and isinstance(view, MemoryDetailsView):
+        view.show_panel(showing.panel)
+    if showing.everything:
+        view.show_everything()
+    if showing.expand is not None and isinstance(view, GraphView):
+        settle(view)
+        view.expand(showing.expand)
 
 
 def write_outputs(record: Path, folder: Path) -> list[Path]:
@@ -88,7 +113,7 @@ def write_outputs(record: Path, folder: Path) -> list[Path]:
         export_view(session, view_id, "png", path)
     panels = {panel: folder / f"memory_details-{panel}.png" for panel in PANEL_CLASSES}
     for panel, path in panels.items():
-        export_view(session, "memory_details", "png", path, panel=panel)
+        export_view(session, "memory_details", "png", path, showing=Showing(panel))
     report = build_report(session.store)
     texts = {
         folder / "report.json": json.dumps(report, indent=2, ensure_ascii=False, allow_nan=False),

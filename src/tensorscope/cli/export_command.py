@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 VIEWS = ("steps", "memory", "memory_details", "graph", "tensor", "lab", "findings")
 PANELS = ("map", "peaks", "leaks", "saved", "state", "verdicts", "fit", "compare", "blocks")
 DATA = ("events", "blocks", "perfetto")
-FORMATS = ("png", "svg", "csv", "dot")
+FORMATS = ("png", "svg", "csv", "pdf", "dot", "json")
 EXAMPLES = """examples:
   tensorscope export run.tscope --view memory --format svg --out memory.svg
   tensorscope export run.tscope --view tensor --format csv --out tensors.csv
   tensorscope export oom.pickle --view memory_details --panel verdicts --format csv --out verdicts.csv
+  tensorscope export run.tscope --view graph --expand depth:2 --format pdf --out graph.pdf
   tensorscope export run.tscope --data perfetto --out run.json.gz
   tensorscope export run.tscope --view tensor --format png --out q.png --select blocks.0.attn.qkv.weight
 """
@@ -37,7 +38,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data", choices=DATA, help="events, blocks: all of them as CSV; perfetto: a trace (.json, .json.gz)"
     )
     parser.add_argument("--panel", choices=PANELS, help="of --view memory_details (default: the first)")
-    parser.add_argument("--format", choices=FORMATS, help="of --view; dot: the graph only")
+    parser.add_argument("--format", choices=FORMATS, help="of --view; pdf, dot, json: the graph only")
+    parser.add_argument(
+        "--expand", metavar="WHAT", help="of the graph: all, none, depth:N or a module's path"
+    )
     parser.add_argument("--out", type=Path, required=True, metavar="PATH", help="file to write")
     parser.add_argument("--theme", choices=("light", "dark"), default="light")
     parser.add_argument("--select", metavar="TENSOR", help="name of the tensor to select")
@@ -46,7 +50,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(settings: argparse.Namespace) -> int:
     """Write the view with the same code as the window's menu."""
-    from tensorscope.app.session_outputs import export_view
+    from tensorscope.app.session_outputs import Showing, export_view
     from tensorscope.models.selection import Selection
     from tensorscope.models.session_loading import load_session
 
@@ -69,9 +73,8 @@ def run(settings: argparse.Namespace) -> int:
             )
         session.select(Selection(tensor=settings.select))
     everything = settings.step is None
-    export_view(
-        session, settings.view, settings.format, settings.out, settings.theme, settings.panel, everything
-    )
+    showing = Showing(settings.panel, everything, settings.expand)
+    export_view(session, settings.view, settings.format, settings.out, settings.theme, showing)
     return 0
 
 

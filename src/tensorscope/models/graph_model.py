@@ -18,7 +18,6 @@ from tensorscope.models.graph_data import GraphData, short_name
 from tensorscope.models.selection import Selection
 from tensorscope.models.session_store import Record, SessionStore
 
-MAX_FIRST_ITEMS = 150
 MAX_CHIPS = 4
 MIN_BOX_PX, MAX_BOX_PX = 84.0, 236.0
 
@@ -223,52 +222,6 @@ def picture_of(
         np.array([c[0] for c in chips], np.int64), np.array([c[1] for c in chips], np.int64),
         [c[2] for c in chips], text,
     )  # fmt: skip
-
-
-def first_picture(
-    data: GraphData, text: TextSizes, room: tuple[float, float], cancelled: Cancelled = lambda: False
-) -> GraphPicture:
-    """Return the deepest level of modules that `room` (px, at the least readable scale) still shows."""
-    best = picture_of(data, frozenset(), text, cancelled)
-    while True:
-        wider = one_level_more(best)
-        if wider == best.expanded:
-            return best
-        next_one = picture_of(data, wider, text, cancelled)
-        left, top, right, bottom = next_one.bounds()
-        too_large = right - left > room[0] or bottom - top > room[1]
-        if next_one.count > MAX_FIRST_ITEMS or too_large:
-            return best
-        best = next_one
-
-
-def one_level_more(picture: GraphPicture, within: int = -1) -> frozenset[str]:
-    """Return the expanded keys with every visible collapsed module (inside of item `within`) open."""
-    outline, more = picture.data.outline, set(picture.expanded)
-    start, stop = picture.span(within) if within >= 0 else (0, len(outline.order))
-    for item in range(picture.count):
-        if picture.shown.kind[item] == BOX:
-            first, last = picture.span(item)
-            if start <= first and last <= stop:
-                more.add(picture.key(item))
-    return frozenset(more)
-
-
-def expanded_to(data: GraphData, expanded: frozenset[str], node: int) -> frozenset[str]:
-    """Return the expanded keys with every group around `node` open."""
-    outline = data.outline
-    place = int(outline.position[node])
-    if place < 0:
-        uses = np.flatnonzero(data.chips[1] == node)
-        place = int(data.chips[0][uses[0]]) if len(uses) else -1
-    keys, group = set(expanded), 0
-    while place >= 0:
-        inner = [m for m in outline.members[group] if outline.start[m] <= place < outline.stop[m]]
-        if not inner:
-            break
-        group = inner[0]
-        keys.add(outline.key(group))
-    return frozenset(keys)
 
 
 def _spans(shown: Condensed, outline: Outline) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

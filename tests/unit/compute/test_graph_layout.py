@@ -14,14 +14,8 @@ from tensorscope.compute.graph_layout import SIDE_GAP_PX, Shapes, place
 from tensorscope.compute.graph_outline import FOLD, forward_order
 from tensorscope.core.errors import DataError
 from tensorscope.models.graph_data import GraphData
-from tensorscope.models.graph_model import (
-    GraphModel,
-    TextSizes,
-    expanded_to,
-    first_picture,
-    one_level_more,
-    picture_of,
-)
+from tensorscope.models.graph_expansion import expanded_to, first_picture, one_level_more
+from tensorscope.models.graph_model import GraphModel, TextSizes, picture_of
 from tensorscope.models.session_model import SessionModel
 from tests.support.graphs import graph_frames, stored_graph, synthetic_graph
 from tests.support.sessions import fed

@@ -20,8 +20,9 @@ from tensorscope.models.graph_colours import (
     fills_of,
 )
 from tensorscope.models.graph_data import GraphData
+from tensorscope.models.graph_expansion import first_picture, one_level_more
 from tensorscope.models.graph_filter import matching
-from tensorscope.models.graph_model import GraphModel, TextSizes, first_picture, one_level_more, picture_of
+from tensorscope.models.graph_model import GraphModel, TextSizes, picture_of
 from tensorscope.models.graph_paths import items_holding, reached
 from tensorscope.models.session_model import SessionModel
 from tests.support.graphs import synthetic_graph

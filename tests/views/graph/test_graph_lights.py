@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 from PySide6.QtWidgets import QComboBox, QLabel, QSlider, QToolButton
 
@@ -72,3 +74,17 @@ def test_that_the_legend_says_what_the_fills_stand_for(qtbot):
     assert "64 B" in legend.text()
     box.setCurrentIndex(box.findData(BY_OP))
     assert "elementwise" in legend.text()
+
+
+def test_that_the_graph_is_written_whole_as_json_and_as_one_page(qtbot, tmp_path):
+    view = shown(qtbot)
+    view.export(tmp_path / "a.json", "json")
+    found = json.loads((tmp_path / "a.json").read_text())
+    data = view.canvas.picture.data
+    assert found["node_count"] == len(found["nodes"]) == data.count
+    assert found["edges"] == np.stack([data.edge_from, data.edge_to], axis=1).tolist()
+    assert [node["backward_ns"] for node in found["nodes"]] == [100, 100, 100]
+    view.export(tmp_path / "a.pdf", "pdf")
+    written = (tmp_path / "a.pdf").read_bytes()
+    assert written.startswith(b"%PDF")
+    assert written.count(b"/Type /Page\n") + written.count(b"/Type /Page ") == 1

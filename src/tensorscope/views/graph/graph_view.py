@@ -14,15 +14,8 @@ from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QVBoxLayout, QWidge
 
 from tensorscope.compute.graph_condense import CLUSTER
 from tensorscope.core.whole_file import whole_file
-from tensorscope.models.graph_model import (
-    GraphModel,
-    GraphPicture,
-    GraphSnapshot,
-    expanded_to,
-    first_picture,
-    one_level_more,
-    picture_of,
-)
+from tensorscope.models.graph_expansion import expanded_by, expanded_to, first_picture, one_level_more
+from tensorscope.models.graph_model import GraphModel, GraphPicture, GraphSnapshot, picture_of
 from tensorscope.models.selection import NOTHING, Selection
 from tensorscope.models.session_model import SessionModel
 from tensorscope.views.capture_message import CaptureMessage
@@ -30,7 +23,7 @@ from tensorscope.views.graph.backward_player import BackwardPlayer
 from tensorscope.views.graph.graph_bar import GraphBar
 from tensorscope.views.graph.graph_canvas import GraphCanvas
 from tensorscope.views.graph.graph_details import GraphDetails
-from tensorscope.views.graph.graph_files import write_dot, write_graph_picture, write_items
+from tensorscope.views.graph.graph_files import write_dot, write_graph_picture, write_items, write_json
 from tensorscope.views.graph.graph_legend import GraphLegend
 from tensorscope.views.graph.graph_lights import GraphLights
 from tensorscope.views.graph.graph_status import GraphStatus
@@ -43,7 +36,7 @@ class GraphView(SessionView):
     """Flows downwards as the forward pass does: inputs at the top, the loss at the bottom."""
 
     view_id: ClassVar[str] = "graph"
-    formats: ClassVar[tuple[str, ...]] = ("png", "svg", "csv", "dot")
+    formats: ClassVar[tuple[str, ...]] = ("png", "svg", "pdf", "csv", "dot", "json")
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -217,6 +210,11 @@ class GraphView(SessionView):
         key = picture.key(item)
         self._ask(picture.expanded ^ {key}, self.canvas.anchor(item))
 
+    def expand(self, what: str) -> None:
+        """Open ``all``, ``none``, ``depth:N`` or a module by its path; raise `DataError` if there is none."""
+        if self._snapshot.data is not None:
+            self._ask(expanded_by(self._snapshot.data, what))
+
     def _on_more(self) -> None:
         if self.canvas.picture is not None:
             self._ask(one_level_more(self.canvas.picture))
@@ -357,15 +355,15 @@ class GraphView(SessionView):
         self._give_legend_room()
 
     def export(self, path: Path, file_format: str) -> None:
-        """Write what is expanded: all of it as a picture, its items as CSV, or DOT text."""
+        """Write what is expanded: as a picture, its items as CSV, as DOT text, or every node as JSON."""
         picture = self.canvas.picture
         if file_format == "csv":
             write_items(picture, path)
         elif picture is None:
             raise OSError(self.tr("no graph is shown"))
-        elif file_format == "dot":
+        elif file_format in ("dot", "json"):
             with whole_file(path) as part, part.open("w", encoding="utf-8") as file:
-                write_dot(picture, file)
+                (write_dot if file_format == "dot" else write_json)(picture, file)
         else:
             write_graph_picture(
                 picture, path, file_format, chart_theme(self), self.canvas.font(), self.canvas.marks
